@@ -310,11 +310,20 @@ def of_files() -> tuple[list[str], dict[str, str]]:
         assert fidelity is not None
         told = f"{100 * fidelity.nrmse:.1f} %" if fidelity.nrmse < 0.1 else f"{100 * fidelity.nrmse:.0f} %"
         own = study.of_record(definition, found.rehearsal).indices
-        rows.append([f"`{name}.toml`", words, found.verdict, told, three(np.array(own))])
+        gains = found.stability.gains
+        margins = "—" if gains is None else f"{gains.gain_margin_db:.1f} / {-gains.gain_reduction_db:.1f} dB"
+        rows.append([f"`{name}.toml`", words, found.verdict, margins, told, three(np.array(own))])
         values[f"{name}, indices"], values[f"{name}, fidelity"] = three(np.array(own)), told
         if name == "camera":
             values["hours"] = f"{found.rehearsal.signals['motion.clock'].values[-1] / 3600:.1f} hours"
-    head = ["file", "method", "`halfreal check`", "fidelity error", "J1 / J2 / J3 of its rehearsal"]
+    head = [
+        "file",
+        "method",
+        "`halfreal check`",
+        "gain margin, to a softer / stiffer bar",
+        "fidelity error",
+        "J1 / J2 / J3 of its rehearsal",
+    ]
     return table(head, rows), values
 
 

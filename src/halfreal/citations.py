@@ -17,6 +17,7 @@ PAPERS: dict[str, str] = {
         "J. Baumgarte, Stabilization of constraints and integrals of motion in dynamical systems, Comput. Methods "
         "Appl. Mech. Engrg 1 (1972) 1–16, doi:10.1016/0045-7825(72)90018-7."
     ),
+    "butterworth1930": ('S. Butterworth, "On the theory of filter amplifiers", Wireless Engineer 7 (1930) 536–541.'),
     "carrion2007": (
         "J. E. Carrion, B. F. Spencer, Model-based strategies for real-time hybrid testing, NSEL Report 6, University "
         "of Illinois at Urbana-Champaign (2007)."

@@ -39,6 +39,15 @@ def test_the_model_has_the_pulse_responses_and_the_poles_in_any_units(out, into)
     np.testing.assert_allclose(found, poles, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("delay", [1, 9, 300])
+def test_a_response_that_ends_within_a_few_ticks_is_realised_with_any_delay(delay):
+    pulses = np.zeros((2000, 2, 1))
+    pulses[delay : delay + 4, 0, 0] = [-0.06, 0.5, 0.6, -0.04]
+    pulses[delay + 30 : delay + 34, 1, 0] = 2250.0 * pulses[delay : delay + 4, 0, 0]
+    model = realised(pulses, DT)
+    assert model.states == delay + 33 and difference(model, pulses) < 1e-12
+
+
 @pytest.mark.parametrize(("out", "into"), UNITS)
 def test_an_output_in_large_numbers_does_not_hide_the_error_of_another(out, into):
     pulses = pulses_of(oscillators())

@@ -1,5 +1,6 @@
 """What a check says of harmonic couplings: the gap that is left, what would close it, and a drive lost in noise."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 
 import halfreal
 from couplings import lumped
-from halfreal.couplings.harmonic.advice import at_rest, on_answer, on_gap
+from halfreal.couplings.harmonic.advice import NMSE, advice, at_rest, on_answer, on_gap
+from halfreal.couplings.harmonic.memory import CLOSES
 from halfreal.definition.definition import Definition
 from halfreal.definition.paths import with_values
 from halfreal.definition.sections import RecordSettings
@@ -48,7 +50,7 @@ def test_open_gap_is_told_with_what_would_close_it(name, severity, told):
     assert severity or answer.verdict == "NO-GO"  # one that does not close, and not only a test that is too short
 
 
-def test_closed_gap_is_told_without_a_warning_and_events_in_words():
+def test_closed_gap_is_a_note_with_its_rate_which_an_open_one_contradicts():
     test = given("rls_simultaneous", **{"timing.duration": 60.0})
     examined = Examined(test)
     (closed,) = on_gap(test.coupling, examined)
@@ -58,6 +60,11 @@ def test_closed_gap_is_told_without_a_warning_and_events_in_words():
     )
     assert list(on_answer(test.coupling, examined)) == []
     assert [event.text for event in examined.rehearsal.events] == ["adaptation: the drive closes the gap"]
+    assert any(CLOSES in one.text for one in advice(test.coupling, examined))
+    contradicted, nmse = Examined(test), examined.rehearsal.signals[NMSE]
+    signals = {**examined.rehearsal.signals, NMSE: replace(nmse, values=np.ones_like(nmse.values))}
+    contradicted.__dict__["rehearsal"] = replace(examined.rehearsal, signals=signals)
+    assert not any(CLOSES in one.text for one in advice(test.coupling, contradicted))
     short = given("rls_simultaneous", **{"timing.duration": 2.0})
     (told,) = on_gap(short.coupling, Examined(short))
     assert "the test ends before the identification of 20 s" in told.text

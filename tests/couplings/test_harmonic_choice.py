@@ -246,7 +246,7 @@ def test_rate_that_is_told_of_several_harmonics_is_that_of_a_rehearsal(hz, tmp_p
         timing={"step": 1e-3, "duration": seconds},
     )
     reason = chosen(test).choices[0].reason
-    assert "the gap closes as" in reason
+    assert "near the solution the gap closes as" in reason
     told = float(reason.split("exp(")[1].split()[0])
     gap = np.abs(build(test).run(int(seconds / 1e-3) - 1, record=("gap",)).log[:, 1])
     peaks = gap[: len(gap) // 2500 * 2500].reshape(-1, 2500).max(axis=1)

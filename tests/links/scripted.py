@@ -42,7 +42,8 @@ class Scripted:
         self.p, self.s = record(block.parameters), record(block.state)
         self.u, self.y = np.zeros(len(block.inputs)), np.zeros(len(block.outputs))
         stand_ins: dict[str, Any] = {
-            name: getattr(self, name) for name in ("now", "wait_until", "wire_receive", "wire_wait", "wire_send")
+            name: getattr(self, name)
+            for name in ("now", "sleep_before", "watch_until", "wait_until", "wire_receive", "wire_wait", "wire_send")
         }
         for name, code in (("load8", "<B"), ("load32", "<I"), ("load64", "<q"), ("load_double", "<d")):
             stand_ins[name] = reader(code)
@@ -76,6 +77,12 @@ class Scripted:
         assert self.looks < PATIENCE, "the step does not end"
         self.time += self.look
         return self.time
+
+    def sleep_before(self, deadline: int, spin: int) -> int:
+        return self.time
+
+    def watch_until(self, deadline: int, time: int) -> int:
+        return self.wait_until(deadline, 0)
 
     def wait_until(self, deadline: int, spin: int) -> int:
         self.time = max(self.time, deadline)

@@ -55,6 +55,8 @@ BASE: dict[str, object] = {
     "limits.lateness.trip": "1 s",
     "acceptance.overruns": "none",  # a busy machine
     "acceptance.stale": "none",
+    "acceptance.longest_stall": "none",
+    "acceptance.time_lost": "none",
     "link.kind": "udp",
     "link.rig": ANYWHERE,
     "link.lease": "0.5 s",

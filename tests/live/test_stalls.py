@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import halfreal
+from halfreal.kernels.modes import RUNNING
 from halfreal.runs.run import Run
 from live.processes import (
     LEASE_OVER,
@@ -80,6 +81,11 @@ def test_a_stall_within_the_lease_is_counted_and_the_tests_time_stands_still(
     worst = int(np.argmax(lateness))
     assert lateness[worst] >= NEARLY
     assert column(test.rig, "link.age").max() >= NEARLY and test.rig.outcome == "completed", "it kept its last command"
+    assert run.accepted is not None and run.accepted.computer is not None
+    stalls, running = run.accepted.computer.stalls, column(run, "guard.mode") == RUNNING
+    assert sum(one.count for one in stalls) == np.ptp(overruns[running]), "each overrun has one cause"
+    assert NEARLY <= max(one.longest for one in stalls) <= sum(one.lost for one in stalls)
+    assert any(event.channel == "pace" and "held up for" in event.text for event in run.events)
     later = test.behind(300, 390) - test.behind(100, 190)
     assert 1 <= overruns[min(worst + 1, 400)] - overruns[worst - 1] <= 2, "it is counted once"
     assert later >= NEARLY

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from halfreal.page.told import accepted_told
 from halfreal.presentation import compare_html, compare_plots, html
+from halfreal.presentation.answers import judgement_lines, run_json
 from halfreal.presentation.compare import figures
 from halfreal.presentation.measures import key_figures
 from halfreal.presentation.provenance import rig
 from halfreal.presentation.verdict import verdict
-from halfreal.runs.run import Accepted, Property, Run, Signal, SpecimenMet
+from halfreal.runs.run import Accepted, Computer, Property, Run, Signal, SpecimenMet, Stalls
 from presentation.pages import Page
 
 STIFFER = Property("stiffness", ("1",), "N/m", 2767.0, 11.0, 2250.0, 9.0, 0.23, True)
@@ -51,6 +54,30 @@ def test_the_judgement_stands_beside_that_of_the_check(judged: Run, page: str) -
     fine = replace(judged, accepted=Accepted("ACCEPTED", ("the test completed",)))
     assert (verdict(fine).word, verdict(fine).tone) == ("ACCEPTED", "go")
     assert verdict(replace(judged, accepted=None)).word == "COMPLETED"
+
+
+@pytest.mark.parametrize(
+    ("nature", "word", "tone"), [("simulated", "ACCEPTED", "go"), ("real", "NOT ACCEPTED", "no-go")]
+)
+def test_a_computer_that_is_not_fit_is_told_apart_everywhere(judged: Run, nature: str, word: str, tone: str) -> None:
+    stalls = (Stalls("scheduler", 4, 0.002, 0.008), Stalls("computer", 2, 0.003, 0.005))
+    computer = Computer(
+        False, "held the loop up 6 times, up to 3 ms; not fit for 1 kHz", ("4 by other programs",), stalls
+    )
+    found = Accepted(word, ("the test completed",), "ACCEPTED", computer)
+    run = replace(judged, accepted=found, rig={"nature": nature})
+    line = "Test: ACCEPTED. Computer: held the loop up 6 times, up to 3 ms; not fit for 1 kHz"
+    assert (verdict(run).word, verdict(run).tone, found.text) == (word, tone, line)
+    report = Page(html.render(run)).text
+    assert line in report and "not finished in time, by cause" in report and "4 by other programs" in report
+    assert ('class="alarm">The computer held' in html.render(run)) == (nature == "real")
+    assert judgement_lines(found) == [
+        "Test: ACCEPTED", "  - the test completed", f"Computer: {computer.text}", "  - 4 by other programs"
+    ]  # fmt: skip
+    told = run_json(run, Path("run.h5"))
+    assert (told["accepted"], told["test_accepted"], told["computer"]["fit"]) == (word == "ACCEPTED", True, False)
+    assert told["computer"]["stalls"][1] == {"cause": "computer", "count": 2, "longest_s": 0.003, "lost_s": 0.005}
+    assert accepted_told(found) == {"word": word, "judged": [line, "4 by other programs"]}
 
 
 def test_the_specimen_that_was_met_comes_before_the_fidelity(judged: Run, page: str) -> None:

@@ -18,7 +18,18 @@ from hypothesis import strategies as st
 
 from halfreal.contracts.axes import Axes
 from halfreal.records import RunFileError, definition_hash, load_run, save
-from halfreal.runs.run import Accepted, DelayEquation, Event, Property, Run, Signal, SpecimenMet, Stability
+from halfreal.runs.run import (
+    Accepted,
+    Computer,
+    DelayEquation,
+    Event,
+    Property,
+    Run,
+    Signal,
+    SpecimenMet,
+    Stability,
+    Stalls,
+)
 from halfreal.stability.loci import Loci
 
 LINES = np.geomspace(0.1, 500.0, 70)
@@ -111,6 +122,9 @@ json_values = st.recursive(
 
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
+TEXTS, JUDGED = st.lists(words, max_size=2).map(tuple), st.sampled_from(["ACCEPTED", "NOT ACCEPTED"])
+STALLS = st.lists(st.builds(Stalls, words, st.integers(1), numbers, numbers), max_size=2).map(tuple)
+COMPUTERS = st.builds(Computer, st.none() | st.booleans(), words, TEXTS, STALLS)
 PROPERTIES = st.builds(
     Property,
     words,
@@ -152,7 +166,7 @@ def runs(draw: st.DrawFn) -> Run:
         rig=draw(named),
         about=draw(named),
         specimen_met=draw(st.none() | st.builds(SpecimenMet, st.lists(PROPERTIES, max_size=2).map(tuple), words)),
-        accepted=draw(st.none() | st.builds(Accepted, st.just("NOT ACCEPTED"), st.lists(words, max_size=2).map(tuple))),
+        accepted=draw(st.none() | st.builds(Accepted, JUDGED, TEXTS, JUDGED, st.none() | COMPUTERS)),
     )
 
 

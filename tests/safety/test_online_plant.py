@@ -7,6 +7,7 @@ from scipy.signal import butter, lfilter
 import halfreal
 from examples.wallace2005 import DELAY, definition
 from halfreal.live.accepted import accepted
+from halfreal.live.time_kept import TimeKept
 from halfreal.presentation.html import render
 from halfreal.runs.checked_plant import as_checked, checked_plant
 from halfreal.runs.lean import lean_rehearsal
@@ -71,7 +72,7 @@ def test_a_rig_that_drifts_is_found_and_told_with_what_is_left_of_the_margins(tm
     assert "warning: plant.outside beyond its warning limit" in warned
     told = [one.text for one in online_plant(examined) if one.severity == "warning"]
     assert len(told) == 1 and "it left that at 4." in told[0]
-    judged = accepted(run, test.acceptance, {"pace.overruns": 0.0, "link.late": 0.0}, 8000.0, as_checked(test, run))
+    judged = accepted(run, test.acceptance, TimeKept(STEP, 8000.0), (0.0, 8000.0), as_checked(test, run))
     assert judged.word == "NOT ACCEPTED" and told[0] in judged.reasons
     assert "Rig during the test" in render(run)
 

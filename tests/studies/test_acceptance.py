@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import halfreal
-from examples.wallace2005 import DELAY, KS, M, definition
+from examples.wallace2005 import DELAY, GALLERY, KS, M, definition
 from halfreal.contracts.finding import Finding, binding, verdict
 from halfreal.definition.paths import with_values
 from halfreal.errors import HalfrealError
@@ -22,7 +22,8 @@ from halfreal.studies.check.nonlinear import scaled
 
 PREDICTED = {"kind": "forward prediction", "prediction": DELAY, "order": 3, "points": 12}
 SHORT = {"step": 1e-3, "duration": 3.0}
-NOTHING = {name: "none" for name in ("gain_margin", "phase_margin", "delay_margin", "synchronisation", "fidelity")}
+ALL = ("gain_margin", "phase_margin", "delay_margin", "synchronisation", "fidelity", "limit_reserve")
+NOTHING = dict.fromkeys(ALL, "none")
 
 
 def below(answer):
@@ -169,3 +170,12 @@ def test_margins_that_are_asked_for_and_not_known_are_no_go_ahead(monkeypatch):
     assert "margins are not known: too many crossings" in answer.reasons
     none = dict.fromkeys(("gain_margin", "phase_margin", "delay_margin"), "none")
     assert halfreal.check(with_values(asked, {"acceptance": none}), remedies=False).verdict == "GO"
+
+
+def test_an_adaptive_coupling_is_judged_with_the_coefficients_that_it_reaches():
+    """Started with twice the rig's delay it has a phase margin of 51°, and 19° once it has adapted."""
+    path = GALLERY / "over_compensated.toml"
+    found = halfreal.check(with_values(halfreal.load(path), {"acceptance.phase_margin": 40.0}), remedies=False)
+    assert found.verdict == "MARGINAL" and found.stability.margin.phase_margin_deg > 50.0
+    (short,) = [one for one in found.findings if one.severity == "marginal"]
+    assert short.text.startswith("at the coefficients reached at t = ") and 15.0 < short.value < 25.0

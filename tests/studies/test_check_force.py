@@ -61,8 +61,9 @@ def test_a_better_method_is_recommended_with_the_stiffness_to_reckon_with():
     [
         (0.93, "NO-GO", "unstable", "0.93 times that of the specimen: below 1 the exchange is weakly unstable"),
         (1.0, "NO-GO", "on the limit", ""),  # neither structure nor specimen has any damping
-        (1.03, "GO", "stable", ""),
-        (1.97, "GO", "stable", ""),
+        (1.03, "MARGINAL", "stable", ""),  # for a bar 3 % stiffer
+        (1.414, "GO", "stable", ""),  # 3 dB to a stiffer bar, and to a softer one
+        (1.97, "MARGINAL", "stable", ""),
         (2.03, "NO-GO", "unstable", "2.03 times that of the specimen: above 2 the exchange diverges"),
     ],
 )

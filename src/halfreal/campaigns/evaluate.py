@@ -23,14 +23,16 @@ from ..definition.user_code import user_code, user_files
 from ..errors import HalfrealError
 from ..records import run_file
 from ..runs.alike import alike
+from ..runs.in_motion import trials_of
 from ..runs.lean import lean_rehearsal
-from ..runs.loop_stability import linearised, loop_stability
+from ..runs.loop_stability import LoopStability, linearised, loop_stability
+from ..runs.margins_in_motion import MotionMargins, margins_in_motion
 from ..runs.rehearse import rehearse
 from ..runs.scored import without_scores
 from ..studies.check.check import check
 from ..studies.uncertainty.variation import Variation
 from .plan import Plan
-from .scores import LINEAR, MARGINS, Found, channels_for, criteria_of, score
+from .scores import IN_MOTION, LINEAR, MARGINS, Found, channels_for, criteria_of, score
 from .store import Column, PointResult
 
 Point = tuple[int, tuple[float, ...]]
@@ -136,10 +138,32 @@ def _find(job: Job, definition: Definition) -> Found:
     if job.check:
         answer = check(definition, remedies=False)
         against = next((one.text for one in answer.findings if one.severity not in BENIGN), "")
-        return Found(answer.rehearsal, answer.linearisation, answer.stability, answer.verdict, against)
-    stability = loop_stability(definition) if job.keep_runs or set(MARGINS) & set(job.scores) else None
+        return Found(
+            answer.rehearsal,
+            answer.linearisation,
+            answer.stability,
+            *_motion(job, definition, answer.stability),
+            answer.verdict,
+            against,
+        )
+    stability = loop_stability(definition) if job.keep_runs or {*MARGINS, *IN_MOTION} & set(job.scores) else None
     linearisation = None if stability is None else stability.linearisation
     if linearisation is None and set(LINEAR) & set(job.scores):
         linearisation = linearised(definition)
     run = rehearse(definition, stability=stability) if job.keep_runs else lean_rehearsal(definition, job.channels)
-    return Found(run, linearisation, stability)
+    return Found(run, linearisation, stability, *_motion(job, definition, stability))
+
+
+def _motion(
+    job: Job, definition: Definition, stability: LoopStability | None
+) -> tuple[float | None, MotionMargins | None]:
+    """Growth and margins in motion, as far as they are among the scores."""
+    wanted = set(IN_MOTION) & set(job.scores)
+    if not wanted or stability is None:
+        return None, None
+    trials = trials_of(definition, stability)
+    defined = trials.attempt()
+    growth = np.inf if defined.ran_away is not None else defined.exponent
+    if wanted == {"growth in motion"}:
+        return growth, None
+    return growth, margins_in_motion(trials, stability.rig_lag or definition.timing.step, at_rest=stability.margin)

@@ -9,6 +9,7 @@ fidelity ERROR                                 emulated system against target; t
 limits used, closest limit                     largest share of a trip limit that was used, and which
 spectral radius, growth rate                   of the loop linearised at rest; the loop is stable below 1, below 0
 delay, phase and gain margin, critical delay   of the loop at rest; empty where unlimited
+growth in motion, and margins in motion        of trials of the test; stable where growth is below 0 (``in_motion.py``)
 verdict                                        GO, MARGINAL or NO-GO of ``halfreal check``
 a criterion by its name, such as J2            of those that the definition names (section [criteria])
 =============================================  =====================================================================
@@ -33,6 +34,7 @@ from ..presentation.measures import Measures, counted, measures
 from ..presentation.series import judged_rows
 from ..runs.build import build
 from ..runs.loop_stability import LoopStability, finite
+from ..runs.margins_in_motion import MotionMargins
 from ..runs.run import Run
 from ..stability.linearise import Linearisation
 from .plan import SCORES, Plan
@@ -48,12 +50,19 @@ ERRORS = {
 }
 LINEAR = {"spectral radius": "1", "growth rate": "1/s"}
 MARGINS = {"delay margin": "s", "critical delay": "s", "phase margin": "deg", "gain margin": "dB"}
+IN_MOTION = {
+    "growth in motion": "1/s",
+    "delay margin in motion": "s",
+    "gain margin in motion": "dB",
+    "lower gain margin in motion": "dB",
+}
 OTHERS = {"limits used": "1", "closest limit": "", "verdict": ""}
 NAMED = {
     **{f"synchronisation {name}": unit for name, unit in ERRORS.items()},
     **{f"fidelity {name}": unit for name, unit in ERRORS.items() if name != "energy error"},
     **LINEAR,
     **MARGINS,
+    **IN_MOTION,
     **OTHERS,
 }
 CHECKED = ("verdict", "spectral radius", "delay margin")
@@ -67,6 +76,9 @@ class Found:
     run: Run
     linearisation: Linearisation | None = None
     stability: LoopStability | None = None
+    growth: float | None = None
+    """Exponent in motion [1/s]; infinite where the motion runs away."""
+    in_motion: MotionMargins | None = None
     verdict: str = ""
     against: str = ""
     """Why the verdict is no better, if it is not GO."""
@@ -180,6 +192,8 @@ def _score(name: str, found: Found, kept: slice, rows: tuple[Measures, ...]) -> 
         return found.verdict
     if name in LINEAR or name in MARGINS:
         return _of_loop(name, found)
+    if name in IN_MOTION:
+        return _in_motion(name, found)
     if name in found.run.scores:
         return found.run.scores[name].value
     how, _, what = name.partition(" ")
@@ -202,6 +216,20 @@ def _worst(rows: list[Measures], error: str) -> float:
     return float(max(values, key=lambda value: math.inf if math.isnan(value) else abs(value), default=math.nan))
 
 
+def _in_motion(name: str, found: Found) -> float | None:
+    margins = found.in_motion
+    if name == "growth in motion":
+        return found.growth
+    if margins is None:
+        return None
+    of = {
+        "delay margin in motion": margins.delay,
+        "gain margin in motion": margins.gain_margin_db,
+        "lower gain margin in motion": -margins.gain_reduction_db,
+    }
+    return finite(of[name])
+
+
 def _of_loop(name: str, found: Found) -> float | None:
     loop, known = found.linearisation, found.stability
     if loop is not None and name == "spectral radius":
@@ -210,12 +238,11 @@ def _of_loop(name: str, found: Found) -> float | None:
         return math.log(loop.spectral_radius) / loop.dt if loop.spectral_radius > 0.0 else None
     if known is None or (name == "critical delay"):
         return None if known is None else known.critical_delay
-    margin = known.margin if known.linearisation.stable else None
-    if margin is None:
-        return None
+    margin, gains = (known.margin, known.gains) if known.linearisation.stable else (None, None)
     of = {
-        "delay margin": margin.critical_delay,
-        "phase margin": margin.phase_margin_deg,
-        "gain margin": margin.gain_margin_db,
+        "delay margin": None if margin is None else margin.critical_delay,
+        "phase margin": None if margin is None else margin.phase_margin_deg,
+        "gain margin": None if gains is None else gains.gain_margin_db,
     }
-    return finite(of[name])
+    value = of[name]
+    return None if value is None else finite(value)

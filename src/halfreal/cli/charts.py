@@ -28,6 +28,9 @@ def chart(
     continuous: Annotated[
         bool, typer.Option("--continuous", help="Use the continuous-time limit instead of the sampled loop.")
     ] = False,
+    in_motion: Annotated[
+        bool, typer.Option("--in-motion", help="Rehearse the test at each point instead of linearising it at rest.")
+    ] = False,
     force: Force = False,
 ) -> None:
     """Draw a stability chart over any two numbers of the definition."""
@@ -38,7 +41,7 @@ def chart(
     wanted = [_range(definition, text) for text in (x, y)]
     found = with_progress(
         lambda on_progress: draw(
-            definition, wanted[0], wanted[1], (points, points), continuous, on_progress=on_progress
+            definition, wanted[0], wanted[1], (points, points), continuous, in_motion=in_motion, on_progress=on_progress
         ),
         quiet=False,
     )

@@ -27,6 +27,9 @@ def check(
             "--picture", metavar="MODEL.png", help="Draw the virtual structure and its modes, if it has a geometry."
         ),
     ] = None,
+    influences: Annotated[
+        bool, typer.Option("--influences", help="Show what the binding margin depends on, of a GO too.")
+    ] = False,
     force: Force = False,
 ) -> None:
     """Validate a definition and assess its test: GO, MARGINAL or NO-GO, why, and what would make it pass.
@@ -44,7 +47,9 @@ def check(
     from ..studies.check.check import check as judge
 
     answer = with_progress(
-        lambda on_progress: judge(definition, on_progress=on_progress), quiet=as_json, doing="checking"
+        lambda on_progress: judge(definition, text=text, on_progress=on_progress, influences=influences),
+        quiet=as_json,
+        doing="checking",
     )
     if worst is not None and answer.uncertainty is not None:
         write_changed(worst, text, definition, answer.uncertainty.worst, path, force)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..presentation.answers import console, run_json, verdict_table
+from ..presentation.answers import console, judgement_lines, run_json, verdict_table
 from .options import AsJson, Force, RunFile, as_toml, free, open_run, read, stop
 
 if TYPE_CHECKING:
@@ -113,6 +113,8 @@ def info(
             typer.echo(f"{run.kind} of {run.started}, {len(run.time)} samples, step {run.step:g} s, seed {run.seed}")
             for key, text in about(run):
                 typer.echo(f"{key}: " + text.replace("\n", "\n" + " " * len(f"{key}: ")))
+            if run.accepted is not None:
+                typer.echo("\n".join([run.accepted.word, *judgement_lines(run.accepted)]))
             for word, reasons in _verdicts(run):
                 typer.echo("\n  - ".join([word, *reasons]))
             typer.echo("channels: " + ", ".join(f"{name} [{signal.unit}]" for name, signal in run.signals.items()))
@@ -121,10 +123,8 @@ def info(
 
 
 def _verdicts(run: Run) -> list[tuple[str, tuple[str, ...]]]:
-    """What was judged of a run after its end, and of its test before, with the reasons."""
+    """What was judged of a test before it ran, with the reasons, where it was not a GO."""
     found: list[tuple[str, tuple[str, ...]]] = []
-    if run.accepted is not None:
-        found.append((run.accepted.word, run.accepted.reasons))
     if run.verdict in ("NO-GO", "MARGINAL"):
         found.append((f"{run.verdict}{', before it ran' if run.kind == 'run' else ''}", run.reasons))
     return found

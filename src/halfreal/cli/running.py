@@ -13,6 +13,7 @@ from ..presentation.answers import (
     check_json,
     console,
     finite,
+    judgement_lines,
     record_text,
     run_json,
     tell,
@@ -175,7 +176,8 @@ def run_session(
                     desk.say = say
                 done = run_test(session, start=start, say=say, show=terminal.show, operator=operator, desk=desk)
         if desk is not None:
-            desk.over(f"{done.outcome}{f': {done.reason}' if done.reason else ''}", record=True)
+            ended = f"{done.outcome}{f': {done.reason}' if done.reason else ''}"
+            desk.over(ended, record=True, accepted=done.accepted)
         return done
     except NoGoError as error:
         if desk is not None:
@@ -196,8 +198,8 @@ def tell_end(done: Run, kept: Path, wanted: Path, as_json: bool) -> NoReturn:
         typer.echo(json.dumps(run_json(done, kept), indent=2))
     else:
         console().print(verdict_table(done))
-        for reason in () if done.accepted is None else done.accepted.reasons:
-            typer.echo(f"  - {reason}")
+        for line in () if done.accepted is None else judgement_lines(done.accepted):
+            typer.echo(line)
         for event in done.events:
             typer.echo(f"  {event.time:10.4f} s  {event.text}")
         typer.echo(f"run file: {kept}")

@@ -10,7 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from ..presentation.answers import console, finite
-from .options import NO, OK, AsJson, DefinitionFile, Force, free, open_run, read, stop, write_changed, write_picture
+from .options import (
+    NO,
+    OK,
+    AsJson,
+    DefinitionFile,
+    Force,
+    free,
+    open_run,
+    read,
+    stop,
+    write_changed,
+    write_picture,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from ..definition.definition import Definition
@@ -76,8 +89,10 @@ def tune(
     if bandwidth or amplitude:
         kind = definition.rig.kind
         stop(f"--bandwidth and --amplitude are for shaking tables, this rig is of kind '{kind}'; omit them")
+    from ..definition.definition import read_definition
     from ..presentation.tune_text import as_numbers, as_text, records_as_numbers, records_as_text
     from ..studies.tuning.from_records import TunedFromRecords, tune_from_records
+    from ..studies.tuning.mark import marked
     from ..studies.tuning.tune import tune as search
 
     runs = [(str(one), open_run(one)) for one in record or ()]
@@ -103,6 +118,8 @@ def tune(
         typer.echo(f"resumed from '{journal}'", err=True)
     if found.best is not None:
         write_changed(target, text, definition, found.best, path, force)
+        best, text = read_definition(target)
+        write_text(target, marked(text, best), force=True)
     if as_json:
         told = as_numbers(found) if whole is None else as_numbers(found) | records_as_numbers(whole)
         typer.echo(json.dumps(finite(told), indent=2))

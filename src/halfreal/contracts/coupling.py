@@ -112,7 +112,7 @@ class Coupling(Settings):
 
     @classmethod
     def trials(cls, known: KnownRig) -> Iterable[Trial]:
-        """What ``halfreal tune`` should try of it besides what it tries of its own (``studies/tuning/search.py``)."""
+        """What ``halfreal tune`` should try of it besides what it tries of its own (``studies/tuning/families.py``)."""
         return ()
 
     # --- what it chooses by itself, and at which frequencies it is judged ---------------------------------------------

@@ -66,11 +66,16 @@ def remedies(findings: Iterable[Finding]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(remedy for finding in findings for remedy in finding.remedies))
 
 
-def binding(findings: Sequence[Finding]) -> str:
-    """The constraint that leaves least room, for people; what makes the verdict comes first, then what comes first."""
+def binding_finding(findings: Sequence[Finding]) -> Finding | None:
+    """The constraint with the least margin left; what makes the verdict comes first, then what comes first."""
     rank = {"no-go": 0, "marginal": 1}
-    rooms = [(rank.get(one.severity, 2), one.room, one.name) for one in findings if one.room is not None]
-    if not rooms:
+    bound = [(rank.get(one.severity, 2), one.room, i) for i, one in enumerate(findings) if one.room is not None]
+    return findings[min(bound)[2]] if bound else None
+
+
+def binding(findings: Sequence[Finding]) -> str:
+    """The same for people."""
+    found = binding_finding(findings)
+    if found is None or found.room is None:
         return "none"
-    _, left, name = min(rooms, key=lambda one: one[:2])
-    return f"{name}, {100 * max(left, 0.0):.0f} % of margin left"
+    return f"{found.name}, {100 * max(found.room, 0.0):.0f} % of margin left"

@@ -23,6 +23,7 @@ from ..kernels.fmi_instance import Instance
 from ..kernels.fmi_library import Fmu, FmuError, Variable, digest_of, opened, references
 from ..kernels.foreign import as_field, place
 from ..kernels.native import call_native, compile_block
+from ..kernels.played import PlayedError, played
 from ..kernels.trust import check as check_trust
 from ..settings import fault, folder
 from ..settings import stored as from_a_run_file
@@ -33,8 +34,10 @@ from .state_space import StateSpace
 from .system import Method
 from .user_code import Programmed
 
-SAMPLES = 2000
-"""Ticks of a pulse response."""
+SAMPLES, MOST_SAMPLES = 2000, 32_000
+"""Ticks of a pulse response: as many as it takes to end, or to begin."""
+ENDED = 1e-9
+"""Share of the largest value of a response up to which it has ended in its second half."""
 Port = tuple[str, int, str]
 """What a part reads or writes: its name, of how many entries, and its unit."""
 
@@ -101,9 +104,18 @@ class FmuPart(Programmed):
         return wiring
 
     def fmu_method(
-        self, dt: float, reads: Sequence[Port], writes: Sequence[Port], also: Mapping[str, str] | None = None
+        self,
+        dt: float,
+        reads: Sequence[Port],
+        writes: Sequence[Port],
+        also: Mapping[str, str] | None = None,
+        *,
+        holds: bool = False,
     ) -> Method:
-        """A fresh instance of the FMU as a block's method; ``also`` are further variables that it writes."""
+        """A fresh instance of the FMU as a block's method; ``also`` are further variables that it writes.
+
+        One that ``holds`` is given the inputs of a tick during the step that follows it, as a rig its command.
+        """
         fmu = self.opened()
         ins, outs = (
             self.wired(self.inputs, reads, "input"),
@@ -120,6 +132,7 @@ class FmuPart(Programmed):
             **addresses(shared),
             "dt": dt,
             "inputs": float(n),
+            "holds": float(holds),
             "wires": padded(ins.places, width),
             "into": padded([1.0 / one for one in ins.factors], width),
             "out": padded(outs.factors, len(outs.factors)),
@@ -162,7 +175,7 @@ class FmuPart(Programmed):
         fmu = shared.instance.fmu
         known = bool(fmu.derivatives) and (fmu.file, float(p_of(block, "dt"))) not in _unmet
         here = (lambda state: self.stand_in_here(block, state)) if known else None
-        return replace(block, stand_in=lambda: self.stand_in(block), stand_in_here=here)
+        return replace(block, stand_in=lambda: self.stand_in(block), stand_in_here=here, by_experiment=True)
 
     def check_alone(self, fmu: Fmu, dt: float) -> None:
         """Raise an error unless the FMU runs at this step: tried in a process of its own, where it can do no harm."""
@@ -198,26 +211,32 @@ class FmuPart(Programmed):
 
     def _played(self, block: Block, inputs: np.ndarray) -> np.ndarray:
         """Outputs of the instance from its beginning on for inputs (ticks, inputs)."""
-        address, p, s = self._address(block), flatten(block.parameters), flatten(block.state)
-        y, found = np.zeros(len(block.outputs)), np.zeros((len(inputs), len(block.outputs)))
-        for tick, u in enumerate(inputs):
-            _, status = call_native(address, p, s, 0.0, np.ascontiguousarray(u), y)
-            if status:
-                raise FmuError(f"{self.file.name}: {FAULTS.get(status, status)} in its pulse response")
-            found[tick] = y
-        return found
+        try:
+            return played(block, inputs, float(p_of(block, "dt")))
+        except PlayedError as error:
+            text = FAULTS.get(error.status, error.status)
+            raise FmuError(f"{self.file.name}: {text} in its pulse response") from error
+
+    def _pulses(self, block: Block, samples: int) -> tuple[np.ndarray, np.ndarray, float]:
+        """Pulse responses (samples, outputs, inputs) until they have ended, the outputs at rest, and by how much those
+        to pulses of half the size differ."""
+        n, used = len(block.inputs), np.asarray(p_of(block, "wires"))[: int(p_of(block, "inputs"))].astype(int)
+        rest = self._played(block, np.zeros((samples + 1, n)))
+        pulses, of_half = np.zeros((2, samples, len(block.outputs), n))
+        for found, size in ((pulses, PULSE), (of_half, 0.5 * PULSE)):
+            for i in used:
+                inputs = np.zeros((samples + 1, n))
+                inputs[1, i] = size  # the first tick makes no step yet
+                found[:, :, i] = (self._played(block, inputs) - rest)[1:] / size
+        largest, late = (np.abs(part).max(axis=0) for part in (pulses, pulses[samples // 2 :]))
+        if samples < MOST_SAMPLES and (np.any(late > ENDED * largest) or not np.any(largest > 0.0)):
+            return self._pulses(block, min(2 * samples, MOST_SAMPLES))
+        return pulses, rest[0], share(of_half - pulses, pulses)
 
     def stand_in(self, block: Block) -> Block:
         """The linear block whose pulse responses at rest are those of the FMU."""
-        n, used = len(block.inputs), np.asarray(p_of(block, "wires"))[: int(p_of(block, "inputs"))].astype(int)
-        rest = self._played(block, np.zeros((SAMPLES + 1, n)))
-        pulses, of_half = np.zeros((2, SAMPLES, len(block.outputs), n))
-        for found, size in ((pulses, PULSE), (of_half, 0.5 * PULSE)):
-            for i in used:
-                inputs = np.zeros((SAMPLES + 1, n))
-                inputs[1, i] = size  # the first tick makes no step yet
-                found[:, :, i] = (self._played(block, inputs) - rest)[1:] / size
-        off = share(of_half - pulses, pulses)
+        n, dt = len(block.inputs), float(p_of(block, "dt"))
+        pulses, rest, off = self._pulses(block, SAMPLES)
         linear = f"; its response differs by {off:.1g} for half the pulse" if off > LINEAR else ""
         why = f"{self.file.name} does not expose its state: linearised "
         if block.keeps.instance.fmu.derivatives:
@@ -226,17 +245,19 @@ class FmuPart(Programmed):
                 own = self._slopes(block)[0]
                 missed = difference(own, pulses)
                 told = f"{why}by its own directional derivatives, order {own.states}, "
-                told += f"which match its pulse responses over {SAMPLES} ticks to {missed:.1g}{linear}"
+                told += f"which match its pulse responses over {len(pulses)} ticks to {missed:.1g}{linear}"
                 if missed < MEETS:
-                    return linear_block(block, own, rest[0], told)
+                    return linear_block(block, own, rest, told)
                 linear += f"; its directional derivatives differ by {missed:.1g} and are not used"
             except FmuError as error:
                 linear += f"; it gives no directional derivatives: {error}"
-            _unmet.add((block.keeps.instance.fmu.file, float(p_of(block, "dt"))))
-        model = realised(pulses, float(p_of(block, "dt")))
+            _unmet.add((block.keeps.instance.fmu.file, dt))
+        model = realised(pulses, dt)
         missed = difference(model, pulses)
-        told = f"by experiment, order {model.states} from pulse responses of {SAMPLES} ticks, matched to {missed:.1g}"
-        return linear_block(block, model, rest[0], f"{why}{told}{linear}")
+        told = (
+            f"by experiment, order {model.states} from pulse responses of {len(pulses)} ticks, matched to {missed:.1g}"
+        )
+        return linear_block(block, model, rest, f"{why}{told}{linear}")
 
     def _slopes(self, block: Block) -> tuple[StateSpace, np.ndarray, Slopes]:
         """The linear model of a call of the block where the FMU stands, G₁, and what they follow from, in SI units."""
@@ -247,7 +268,7 @@ class FmuPart(Programmed):
             into[i, wire] = p_of(block, "into")[i]
         in_si = Slopes(own.a, own.b @ into, out * own.c, out * (own.d @ into), own.rate)
         substeps = self.substeps if self.type == "model exchange" else None
-        return *in_si.model(float(p_of(block, "dt")), substeps), in_si
+        return *in_si.model(float(p_of(block, "dt")), substeps, holds=p_of(block, "holds") != 0.0), in_si
 
     def stand_in_here(self, block: Block, state: Any) -> Block:
         """The linear block about where the FMU stands, which continues with the outputs that the FMU would have."""

@@ -5,8 +5,9 @@ An FMU that provides them and names its states gives, for any direction of state
     δẋ = A δx + B δu,      δy = C δx + D δu
 
 A tick of the block that steps it (``fmu_steps.py``) is then x_k = Φ x_{k−1} + G₀ u_{k−1} + G₁ u_k.  Co-simulation is
-given the mean of both inputs and is taken to integrate exactly: Φ = exp(A h), G₀ = G₁ = ½ ∫ exp(A s) ds B.  Of model
-exchange they follow from the Runge–Kutta method that runs.  With ξ_k = Φ x_{k−1} + G₀ u_{k−1} the block is
+given the mean of both inputs and is taken to integrate exactly: Φ = exp(A h), G₀ = G₁ = ½ ∫ exp(A s) ds B; where inputs
+are held, G₀ = 0.  Of model exchange they follow from the Runge–Kutta method that runs.  With ξ_k = Φ x_{k−1} + G₀
+u_{k−1} the block is
 
     y_k = C ξ_k + (C G₁ + D) u_k,      ξ_{k+1} = Φ ξ_k + (Φ G₁ + G₀) u_k
 """
@@ -65,20 +66,20 @@ class Slopes:
             instance.get(rates),
         )
 
-    def held(self, dt: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Φ, G₀ and G₁ of co-simulation."""
+    def held(self, dt: float, earlier: float = 0.5) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Φ, G₀ and G₁ of co-simulation with a share of the inputs ``earlier`` by a tick."""
         n, m = self.b.shape
         whole = expm(dt * np.block([[self.a, self.b], [np.zeros((m, n + m))]]))
-        return whole[:n, :n], 0.5 * whole[:n, n:], 0.5 * whole[:n, n:]
+        return whole[:n, :n], earlier * whole[:n, n:], (1.0 - earlier) * whole[:n, n:]
 
-    def integrated(self, dt: float, substeps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Φ, G₀ and G₁ of model exchange, by the classical Runge–Kutta method with inputs linear in a tick."""
+    def integrated(self, dt: float, substeps: int, holds: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Φ, G₀ and G₁ of model exchange, by the classical Runge–Kutta method with inputs linear in a tick, or held."""
         n, m = self.b.shape
         x, h = np.hstack([np.eye(n), np.zeros((n, 2 * m))]), dt / substeps
         for part in range(substeps):
             slopes: list[np.ndarray] = []
             for stage in STAGES:
-                share = (part + stage) / substeps
+                share = 1.0 if holds else (part + stage) / substeps
                 u = np.hstack([np.zeros((m, n)), (1.0 - share) * np.eye(m), share * np.eye(m)])
                 at = x + h * stage * slopes[-1] if slopes else x
                 slopes.append(self.a @ at + self.b @ u)
@@ -91,7 +92,10 @@ class Slopes:
         whole = expm(dt * np.block([[self.a, self.rate[:, None]], [np.zeros((1, n + 1))]]))
         return np.asarray(whole[:n, n])
 
-    def model(self, dt: float, substeps: int | None) -> tuple[StateSpace, np.ndarray]:
+    def model(self, dt: float, substeps: int | None, *, holds: bool = False) -> tuple[StateSpace, np.ndarray]:
         """One call of the block, and G₁; ``substeps`` of model exchange, None for co-simulation."""
-        phi, before, now = self.held(dt) if substeps is None else self.integrated(dt, substeps)
+        if substeps is None:
+            phi, before, now = self.held(dt, 0.0 if holds else 0.5)
+        else:
+            phi, before, now = self.integrated(dt, substeps, holds)
         return StateSpace(phi, phi @ now + before, self.c, self.c @ now + self.d, dt), now

@@ -5,6 +5,9 @@ is second-order accurate, and then those of the tick before its outputs are read
 
     set (u_{k−1} + u_k)/2,  doStep from t_{k−1} to t_k,  set u_k,  get y_k
 
+A whole rig is given the command of a tick for the whole step that follows it, as its controller holds it: u_k in place
+of the mean.
+
 Its state stays inside.  The loop is linearised with a stand-in, a linear model from the FMU's own directional
 derivatives (``fmu_derivatives.py``) or, where it has none, realised from pulse responses (``realisation.py``).
 
@@ -39,7 +42,9 @@ FAULTS = {
 
 @kernel
 def give_inputs(p, s, u, share):  # type: ignore[no-untyped-def]
-    """Inputs between those of the tick before (share 0) and those of this one (1)."""
+    """Inputs between those of the tick before (share 0) and those of this one (1), which is all that is held."""
+    if p.holds != 0.0:
+        share = 1.0
     for i in range(int(p.inputs)):
         now = u[int(p.wires[i])]
         s.values[i] = p.into[i] * (s.last[i] + share * (now - s.last[i]))
@@ -166,4 +171,5 @@ def linear_block(block: Block, model: StateSpace, rest: np.ndarray, told: str, b
         state={"x": np.zeros(states) + begins, "next": np.zeros(states)},
         frozen=("next",),
         held=told,
+        by_experiment=True,
     )

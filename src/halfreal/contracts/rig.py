@@ -203,6 +203,15 @@ class Rig(Settings):
         """The rig with this share of its specimen's mass, damping and stiffness; None if it is not known."""
         return None
 
+    def specimen_impedance(self, axes: int, hz: np.ndarray) -> np.ndarray | None:
+        """Force of its specimen per displacement at rest, (frequencies, axes, axes) [N/m]; None if it is not known."""
+        return None
+
+    @property
+    def smoother(self) -> tuple[str, Self] | None:
+        """A setting that makes its command smoother, as text, and the rig with it; None if there is none."""
+        return None
+
     @property
     def known_sensors(self) -> Sensors | None:
         """What it measures the interface with, if that is known."""

@@ -36,6 +36,14 @@ class RigSpecimen(Settings):
         """The specimen itself, if it has matrices."""
         return None
 
+    def impedance(self, axes: int, hz: np.ndarray) -> np.ndarray | None:
+        """Its force per displacement of the interface at rest, (frequencies, axes, axes); None if it is not known."""
+        if self.known is None:
+            return None
+        turn = 2j * np.pi * np.asarray(hz, dtype=float)[:, None, None] * np.eye(axes)
+        moved = np.concatenate([np.ones_like(turn) * np.eye(axes), turn, turn @ turn], axis=1)
+        return np.asarray(self.known.motion_to_force(axes).response(2.0 * np.pi * np.asarray(hz, dtype=float)) @ moved)
+
     @property
     def nonlinearities(self) -> tuple[str, ...]:
         """What of it is nonlinear, for people, such as "a cubic element"; nothing if it is linear."""

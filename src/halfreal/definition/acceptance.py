@@ -5,6 +5,7 @@ a test that is stable but below any of these MARGINAL, and says against what it 
 
     [acceptance]
     gain_margin = "6 dB"
+    limit_reserve = "20 %"       # of trip limits and ranges
     fidelity = "none"            # not judged
 
     [acceptance.criteria]        # of those that section [criteria] names, each in its unit
@@ -27,6 +28,8 @@ OFF: Literal["none"] = "none"
 Off = Literal["none"]
 LEAST_PHASE = 5.0
 """Phase margin [deg] that is enough for any loop, where the definition says nothing."""
+STALLED_STEPS = 10.0
+"""For which one tick may hold the test, where the definition says nothing."""
 KEPT_PHASE = 0.5
 """Share of what the same loop would have with a rig that follows at once, which is enough as well."""
 
@@ -99,8 +102,18 @@ class Acceptance(Settings):
     """Largest error of the target relative to the motion of the emulated system, RMS over RMS; evaluated if there is
     a [reference].
     """
+    limit_reserve: Annotated[float | Off, NumberOrNone("1", least=0, most=1)] = 0.1
+    """Smallest share of each trip limit, and of the range of each sensor, that a test leaves unused, with the noise of
+    several rehearsals.
+    """
     overruns: Annotated[float | Off, NumberOrNone("1", least=0, most=1)] = 0.001
     """Largest share of the ticks of a run that were not finished before the next was due."""
+    longest_stall: Annotated[float | Off, NumberOrNone("s", least=0)] | None = None
+    """Longest time for which a tick that is not finished in time may hold the test. Default: 10 steps, or
+    limits.lateness.trip if that is shorter.
+    """
+    time_lost: Annotated[float | Off, NumberOrNone("1", least=0)] = 0.005
+    """Largest time for which such ticks hold the test in all, as a share of its duration."""
     stale: Annotated[float | Off, NumberOrNone("1", least=0, most=1)] = 0.01
     """Largest share of the ticks of a run that had no new measurement."""
     criteria: dict[str, Annotated[CriterionLimit, BeforeValidator(_at_most)]] = Field(default_factory=dict)
@@ -133,6 +146,10 @@ class Acceptance(Settings):
         """An error or share that is allowed; inf where it is turned off."""
         value = getattr(self, name)
         return float("inf") if value == OFF else float(value)
+
+    def most_stall(self, step: float, trip: float) -> float:
+        """Longest stall that is allowed [s] of a test of this step, which trips at a latency [s]."""
+        return min(STALLED_STEPS * step, trip) if self.longest_stall is None else self.most("longest_stall")
 
     def least_phase(self, ideal: float | None) -> float:
         """Phase margin that is requested [deg] of a loop that would have ``ideal`` with a rig that follows at once."""

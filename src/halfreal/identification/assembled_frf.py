@@ -29,6 +29,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from ..errors import HalfrealError
+from ..rigs.sensor_filter import SensorFilter
 from ..runs.run import Run
 from .complex_frequency import LEAST_LINES_PER_ORDER, LEAST_ORDER, lscf
 from .experiment import excitation_end
@@ -346,8 +347,13 @@ def known_delay(run: Run) -> float:
     """
     rig = run.definition.get("rig") or {}
     sensors = rig.get("sensors") or {}
-    late = max((_told(one) for one in sensors.values()), default=0.0) if isinstance(sensors, Mapping) else 0.0
+    late = max((_told(one) + _filtered(one) for one in sensors.values()), default=0.0) if sensors else 0.0
     return _told(rig) + _told(rig.get("actuator")) + late
+
+
+def _filtered(sensor: Any) -> float:
+    low_pass = sensor.get("filter") if isinstance(sensor, Mapping) else None
+    return SensorFilter(**low_pass).delay if isinstance(low_pass, Mapping) else 0.0
 
 
 def _told(part: Any) -> float:

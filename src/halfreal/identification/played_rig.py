@@ -16,12 +16,12 @@ from ..contracts.context import Purpose, numbered
 from ..definition.definition import Definition
 from ..kernels.block import Block, Value, channels
 from ..kernels.loop import Loop
+from ..rigs.sensors import IDEAL
 from ..runs.build import context_of, rig_blocks
 from .rig_record import RigRecord
 
 PLAYED = "played"
 ALONE = Purpose(endless=True)
-IDEAL = {"noise": 0.0, "resolution": 0.0, "range": None}
 
 
 def played_step(p, s, t, u, y):  # type: ignore[no-untyped-def]

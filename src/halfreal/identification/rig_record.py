@@ -170,5 +170,5 @@ def _notes(run: Run, name: str) -> tuple[str, ...]:
     if run.outcome != "completed" and end is not None:
         found.append(f"{name}: the run {run.outcome} ({run.reason}); it is used up to {units.text(end, 's')}")
     if run.accepted is not None and run.accepted.word != "ACCEPTED":
-        found += [f"{name} was not accepted: {reason}" for reason in run.accepted.reasons]
+        found += [f"{name} was not accepted: {reason}" for reason in run.accepted.because]
     return tuple(found)

@@ -144,6 +144,9 @@ class Block:
     """Values of the outputs before the first tick, where they matter (measurements); zeros if left out."""
     stand_in: Callable[[], Block] | None = field(default=None, compare=False, repr=False)
     """Gives the block that is linearised in its place, where it keeps a state to itself that no one can set."""
+    by_experiment: bool = False
+    """Whether its stand-in is a model found by experiment on the block, which can be driven alone to verify it; or it
+    is that model."""
     stand_in_here: Callable[[Any], Block] | None = field(default=None, compare=False, repr=False)
     """The same about the state of the block in motion, if it can give it; called with its state."""
     keeps: Any = field(default=None, compare=False, repr=False)

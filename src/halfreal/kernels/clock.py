@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from .compile import cgutils, intrinsic, kernel, types
 
-CLOCK_MONOTONIC = time.CLOCK_MONOTONIC
+CLOCK_MONOTONIC, CLOCK_THREAD = time.CLOCK_MONOTONIC, time.CLOCK_THREAD_CPUTIME_ID
 TIMER_ABSTIME = 1
 NANO = 1_000_000_000
 
@@ -25,19 +25,27 @@ def external(builder: Any, name: str, result: ir.Type, arguments: list[ir.Type])
     return cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, arguments), name)
 
 
-@intrinsic
-def now(typingctx):  # type: ignore[no-untyped-def]
-    """Nanoseconds of the monotonic clock, as an int64."""
+def _reading(clock: int) -> Any:
+    @intrinsic
+    def reading(typingctx):  # type: ignore[no-untyped-def]
+        def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            stamp = cgutils.alloca_once(builder, _timespec)
+            read = external(builder, "clock_gettime", _int, [_int, _timespec.as_pointer()])
+            builder.call(read, [_int(clock), stamp])
+            seconds = builder.load(cgutils.gep_inbounds(builder, stamp, 0, 0))
+            rest = builder.load(cgutils.gep_inbounds(builder, stamp, 0, 1))
+            return builder.add(builder.mul(seconds, _word(NANO)), rest)
 
-    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        stamp = cgutils.alloca_once(builder, _timespec)
-        read = external(builder, "clock_gettime", _int, [_int, _timespec.as_pointer()])
-        builder.call(read, [_int(CLOCK_MONOTONIC), stamp])
-        seconds = builder.load(cgutils.gep_inbounds(builder, stamp, 0, 0))
-        rest = builder.load(cgutils.gep_inbounds(builder, stamp, 0, 1))
-        return builder.add(builder.mul(seconds, _word(NANO)), rest)
+        return types.int64(), codegen
 
-    return types.int64(), codegen
+    return reading
+
+
+now = _reading(CLOCK_MONOTONIC)
+"""Nanoseconds of the monotonic clock, as an int64."""
+thread_time = _reading(CLOCK_THREAD)
+"""Nanoseconds for which the calling thread has run on a processor, as an int64; where the kernel counts them, without
+those that interrupts or the host of a virtual machine have taken."""
 
 
 @intrinsic
@@ -57,12 +65,24 @@ def sleep_until(typingctx, deadline):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def wait_until(deadline, spin):  # type: ignore[no-untyped-def]
-    """Sleep until ``spin`` [ns] before the deadline, then watch the clock; return the time after it [ns]."""
+def sleep_before(deadline, spin):  # type: ignore[no-untyped-def]
+    """Sleep until ``spin`` [ns] before the deadline, if it is further away; return the time after it [ns]."""
     time = now()
     if deadline - time > spin:
         sleep_until(deadline - spin)
         time = now()
+    return time
+
+
+@kernel
+def watch_until(deadline, time):  # type: ignore[no-untyped-def]
+    """Watch the clock, which shows ``time`` [ns], until the deadline; return the time after it [ns]."""
     while time < deadline:
         time = now()
     return time
+
+
+@kernel
+def wait_until(deadline, spin):  # type: ignore[no-untyped-def]
+    """Sleep until ``spin`` [ns] before the deadline, and watch the clock from there; return the time after it [ns]."""
+    return watch_until(deadline, sleep_before(deadline, spin))

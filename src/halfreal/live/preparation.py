@@ -11,7 +11,7 @@ from .. import units
 from ..contracts.context import numbered
 from ..contracts.quantities import UNLIMITED
 from ..definition.definition import Definition
-from ..kernels.loop import Loop
+from ..kernels.loop import GUARD_MODE, Loop
 from ..links.controller_end import ControllerEnd, Offer
 from ..links.driver import DriverEnd
 from ..links.pace import pace
@@ -57,6 +57,7 @@ def prepare(
         waits=not rig_paced,
         lateness=limits.lateness.trip,
         idle=("link.held", "link.idle") if rig_paced else ("link.held",),
+        mode=GUARD_MODE,
     )
     sends, receives = (list(part) if isinstance(part, Sequence) else [part] for part in (send, receive))
     blocks = [*sends, *receives, paced] if rig_paced else [*sends, paced, *receives]

@@ -52,6 +52,7 @@ from .recording import Recording
 from .remarks import Remarks
 from .resumption import BEFORE, RESUMED, WITHIN_TICKS, resume
 from .slow_operator import SLOW_STATES, RefusedError, SlowOperator
+from .time_kept import account_kept, stall_events, time_kept
 
 PATIENCE = 3.0
 """Seconds to wait for a rig's answer."""
@@ -401,7 +402,9 @@ class Session(SlowOperator, Remarks):
             self._end.begin(loop, self._end.arm(PATIENCE))
             ready.set()
             rows, words = recording.ring.rows, recording.words
-            self._ended = loop.drive(int(MOST_TICKS), rows, names, words, events=self._happened)
+            with account_kept(loop) as missing:
+                self.privileges.update(missing)
+                self._ended = loop.drive(int(MOST_TICKS), rows, names, words, events=self._happened)
         except BaseException as error:
             self._failure = error
         finally:
@@ -488,6 +491,7 @@ class Session(SlowOperator, Remarks):
         run = recording.load() or rescue.from_ring(self._header, recording.ring, **self._layout(loop))
         outcome, reason = self._outcome
         events = [*self.remarks, *self._events(run, loop)]
+        events += () if definition.slow is not None else stall_events(loop.state("pace"))
         signals = dict(run.signals)
         try:
             signals.update(reference_signals(as_released(definition, events), run.time, signals))
@@ -504,10 +508,10 @@ class Session(SlowOperator, Remarks):
             host={**run.host, **self.privileges},
         )
         run = with_scores(definition, dataclasses.replace(run, specimen_met=specimen_met(run, self.checked.rehearsal)))
-        counted = {name: float(loop.vector[loop.index[name]]) for name in ("pace.overruns", "link.late")}
-        ticks = float(loop.state("pace")["ticks"])
-        identified = as_checked(definition, run)
-        run = dataclasses.replace(run, accepted=accepted(run, definition.acceptance, counted, ticks, identified))
+        late = float(loop.vector[loop.index["link.late"]]), float(loop.state("pace")["ticks"])
+        kept = None if definition.slow is not None else time_kept(definition, loop)
+        judged = accepted(run, definition.acceptance, kept, late, as_checked(definition, run))
+        run = dataclasses.replace(run, accepted=judged)
         said = recording.pack(run)
         self.output = recording.output
         self._let_go()

@@ -11,6 +11,7 @@ import numpy as np
 from .. import units
 from ..kernels.modes import RUNNING
 from ..kernels.tick import TICK
+from ..links.causes import CAUSES
 from ..links.pace import percentiles
 from ..models.excitations import RELEASES
 from ..runs.build import guarded_targets
@@ -40,6 +41,8 @@ class Status:
     p99_lateness: float
     max_lateness: float
     overruns: int
+    stalls: str
+    """Causes of those in the test so far, with their numbers."""
     gap: dict[str, float]
     """Largest of now, for each unit that axes have."""
     age: float
@@ -77,7 +80,7 @@ def status(session: Session) -> Status:
     seen = loop.vector.copy()
     timing = definition.timing
     paced = loop.state("pace")
-    ticks = max(float(paced["ticks"]), 1.0)
+    stalls, ticks = paced["stalls"].copy(), max(float(paced["ticks"]), 1.0)
     now = float(seen[0]) * timing.step
     found = definition.interface.commanded.units("N" if guarded_targets(definition) == "force" else "m")
     gaps = [abs(float(seen[loop.index[name]])) for name in definition.interface.commanded.channels("gap")]
@@ -91,6 +94,7 @@ def status(session: Session) -> Status:
         p99_lateness=float(percentiles(np.array(paced["lateness_histogram"]), [0.99])[0]),
         max_lateness=1e-9 * float(paced["lateness_max"]),
         overruns=int(seen[loop.index["pace.overruns"]]),
+        stalls=", ".join(f"{count:.0f} {cause}" for cause, count in zip(CAUSES, stalls, strict=True) if count > 0.0),
         gap={unit: max(gap for gap, of in zip(gaps, found, strict=True) if of == unit) for unit in found},
         age=float(seen[loop.index["link.age"]]),
         limits_used=limits_used(definition, loop),
@@ -154,7 +158,8 @@ def table(now: Status, title: str, question: str = "") -> Any:
     shown.add_row("rate", f"{now.rate:g} Hz; a {round_} {takes}")
     shown.add_row(
         "lateness",
-        f"99 % below {1e6 * now.p99_lateness:.0f} µs, at most {1e6 * now.max_lateness:.0f} µs; {now.overruns} overruns",
+        f"99 % below {1e6 * now.p99_lateness:.0f} µs, at most {1e6 * now.max_lateness:.0f} µs; {now.overruns} overruns"
+        + (f" ({now.stalls})" if now.stalls else ""),
     )
     gap = ", ".join(units.text(value, unit) for unit, value in now.gap.items())
     shown.add_row("gap", f"{gap}; measurement {1e3 * now.age:.2f} ms old")

@@ -27,6 +27,7 @@ from ..live.slow_operator import RefusedError
 from ..records.run_file import save
 from ..runs.events import STATES
 from ..runs.rehearse import Progress
+from ..runs.run import Accepted
 from ..studies.check.check import Check
 from . import guests, told, wire
 from .address import Address
@@ -148,13 +149,13 @@ class PageDesk:
         if self._connection is not None and self._connection.waiting < STATUS_WAITS:
             self._connection.put(self._teller.now())
 
-    def over(self, text: str, *, record: bool) -> None:
-        """Show how it ended, and with a ``record`` where that is; from now on no one can do anything."""
+    def over(self, text: str, *, record: bool, accepted: Accepted | None = None) -> None:
+        """Show how it ended and was judged, and with a ``record`` where that is; from now on no one can do anything."""
         with contextlib.suppress(RefusedError):
             self._tell_status()
         self._ended = time.monotonic()
         run = str(self._session.output.absolute()) if record else ""
-        self._tell({"kind": "over", "text": text, "run": run})
+        self._tell({"kind": "over", "text": text, "run": run} | told.accepted_told(accepted))
 
     @property
     def looked_at(self) -> bool:

@@ -21,7 +21,7 @@ from ..live.view import Motion, status
 from ..presentation.definitions import definition_sections, with_units
 from ..runs.build import watch
 from ..runs.events import cause_text
-from ..runs.run import Run, Stability
+from ..runs.run import Accepted, Run, Stability
 
 MOST_NODES = 500
 """Of a structure whose deformed shape is shown."""
@@ -61,6 +61,16 @@ def judgement_told(run: Run) -> dict[str, Any]:
         "remedies": list(run.remedies),
         "margins": [] if run.stability is None else [list(one) for one in margins(run.stability)],
     }
+
+
+def accepted_told(accepted: Accepted | None) -> dict[str, Any]:
+    """The judgement on a run after its end: its word, and why; nothing where it was not judged."""
+    if accepted is None:
+        return {}
+    computer = accepted.computer
+    why = accepted.reasons if (accepted.test or accepted.word) != "ACCEPTED" else ()
+    lines = [*filter(None, [accepted.text]), *why, *(() if computer is None else computer.details)]
+    return {"word": accepted.word, "judged": lines}
 
 
 def margins(found: Stability) -> list[tuple[str, str]]:
@@ -165,6 +175,7 @@ class StatusTeller:
             "p99_lateness": seen.p99_lateness,
             "max_lateness": seen.max_lateness,
             "overruns": seen.overruns,
+            "stalls": seen.stalls,
             "age": seen.age,
             "late": value.get("link.late"),
             "lost": value.get("link.lost"),

@@ -122,6 +122,7 @@ def show_run(shown: Shown, run: Run, path: Path) -> None:
             "text": f"{run.kind}, {run.outcome}{f': {run.reason}' if run.reason else ''}",
             "run": str(path),
         }
+        | told.accepted_told(run.accepted)
     )
 
 

@@ -12,7 +12,7 @@ import typer
 
 if TYPE_CHECKING:
     from ..definition.definition import Definition
-    from ..runs.run import Run
+    from ..runs.run import Accepted, Computer, Run
     from ..studies.check.check import Check
     from ..studies.check.motion import Motion
 
@@ -77,10 +77,21 @@ def tell(answer: Check, title: str) -> None:
     for reason in answer.reasons:
         typer.echo(f"  - {reason}")
     typer.echo(f"  - binding constraint: {answer.binding}")
+    if answer.influences:
+        typer.echo(f"  - it depends most on {'; '.join(str(one) for one in answer.influences)}")
     if answer.remedies:
-        typer.echo("What would make the loop stable:" if not answer.linearisation.stable else "What would improve it:")
+        typer.echo("What would make the loop stable:" if not answer.stable else "What would improve it:")
     for remedy in answer.remedies:
         typer.echo(f"  - {remedy}")
+
+
+def judgement_lines(accepted: Accepted) -> list[str]:
+    """The judgements on a test after its run and on its computer, each with its reasons."""
+    if accepted.computer is None:
+        return [f"  - {reason}" for reason in accepted.reasons]
+    lines = [f"Test: {accepted.test}", *(f"  - {reason}" for reason in accepted.reasons)]
+    lines.append(f"Computer: {accepted.computer.text}")
+    return lines + [f"  - {detail}" for detail in accepted.computer.details]
 
 
 def record_bytes(definition: Definition, answer: Check) -> float:
@@ -103,7 +114,7 @@ def check_json(answer: Check, definition: Definition) -> dict[str, Any]:
     from ..studies.cycles.as_json import cycle_json
 
     linearisation, stability = answer.linearisation, answer.stability
-    margin = stability.margin if linearisation.stable else None
+    margin, gains = (stability.margin, stability.gains) if linearisation.stable else (None, None)
     poles = zip(
         linearisation.frequency_hz.tolist(),
         linearisation.damping.tolist(),
@@ -115,6 +126,7 @@ def check_json(answer: Check, definition: Definition) -> dict[str, Any]:
         "reasons": list(answer.reasons),
         "remedies": list(answer.remedies),
         "binding_constraint": answer.binding,
+        "binding_constraint_depends_on": {one.place: one.share for one in answer.influences},
         "findings": list(answer.findings),
         "spectral_radius": linearisation.spectral_radius,
         "critical_delay_s": stability.critical_delay,
@@ -123,12 +135,16 @@ def check_json(answer: Check, definition: Definition) -> dict[str, Any]:
         "delay_margin_share_of_lag": None if margin is None else stability.delay_share,
         "delay_margin_s": None if margin is None else margin.critical_delay,
         "phase_margin_deg": None if margin is None else margin.phase_margin_deg,
-        "gain_margin_db": None if margin is None else margin.gain_margin_db,
+        "gain_margin_db": None if gains is None else gains.gain_margin_db,
+        "gain_reduction_db": None if gains is None else gains.gain_reduction_db,
         "margins_hold": stability.holds,
         "in_motion": None if answer.motion is None else motion_json(answer.motion),
         "delay_equation": _delay_equation(answer.rehearsal),
         "rehearsal": {"outcome": answer.rehearsal.outcome, "reason": answer.rehearsal.reason},
         "limits_used": dict(answer.rehearsal.limits_used),
+        "limits_used_with_other_noise": None if answer.peaks is None else answer.peaks.largest_limits(),
+        "probability_of_a_trip": None if answer.peaks is None else answer.peaks.trips(),
+        "ranges_used": None if answer.peaks is None else answer.peaks.largest_ranges(),
         "criteria": dict(answer.rehearsal.scores),
         "record_bytes": record_bytes(definition, answer),
         "amplitude_factor_at_loss_of_stability": None if answer.nonlinear is None else answer.nonlinear.factor,
@@ -196,12 +212,28 @@ def run_json(run: Run, path: Path) -> dict[str, Any]:
         "stable": None if run.stability is None else run.stability.stable,
         "spectral_radius": None if run.stability is None else run.stability.spectral_radius,
         "accepted": None if run.accepted is None else run.accepted.word == "ACCEPTED",
-        "accepted_because": [] if run.accepted is None else list(run.accepted.reasons),
+        "accepted_because": [] if run.accepted is None else list(run.accepted.because),
+        "test_accepted": None if run.accepted is None else (run.accepted.test or run.accepted.word) == "ACCEPTED",
+        "computer": None if run.accepted is None else computer_json(run.accepted.computer),
         "specimen_met": None if run.specimen_met is None else finite(run.specimen_met),
         "rests_on_a_model": run.rests_on_a_model,
         "events": [{"time_s": e.time, "channel": e.channel, "text": e.text} for e in run.events],
         "measures": finite(measures(run)),
         "criteria": {name: finite(one) for name, one in run.scores.items()},
+    }
+
+
+def computer_json(computer: Computer | None) -> dict[str, Any] | None:
+    if computer is None:
+        return None
+    return {
+        "fit": computer.fit,
+        "summary": computer.text,
+        "details": list(computer.details),
+        "stalls": [
+            {"cause": one.cause, "count": one.count, "longest_s": one.longest, "lost_s": one.lost}
+            for one in computer.stalls
+        ],
     }
 
 

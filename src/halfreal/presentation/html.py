@@ -226,7 +226,7 @@ def margins(run: Run) -> list[tuple[str, str, str]]:
             "gain margin",
             known.gain_margin_db,
             "dB",
-            f"factor on the specimen's stiffness and mass that the loop tolerates{at}",
+            f"factor on the specimen's force, in force control on its displacement, that the loop tolerates{at}",
         ),
     ]
     if inside is not None:

@@ -27,7 +27,7 @@ def key_figures(run: Run, from_time: float = 0.0, rows: tuple[Measures, ...] | N
     ``rows`` are the run's measures, if they have been computed.
     """
     figures = [("Outcome", run.outcome if not run.reason else f"{run.outcome}: {run.reason}")]
-    if run.stability is not None:
+    if run.stability is not None and np.isfinite(run.stability.spectral_radius):
         figures.append(("Spectral radius", f"{run.stability.spectral_radius:.6f}"))
     peaks = [in_unit(value, unit) for unit, value in largest(run, "target", rows_in_test(run)).items()]
     if peaks:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from .. import units
-from ..runs.run import Run
+from ..runs.run import Computer, Run
 from .spreads import Numbers
 from .wording import NONE, number, percent
 
@@ -45,6 +46,12 @@ class RealTime:
     counters: list[tuple[str, str, str]]
     """Name, value, meaning."""
     privileges: list[tuple[str, str]]
+    computer: Computer | None = None
+    """The judgement on the computer."""
+    alarm: bool = False
+    """Whether it counts: with a simulated rig nothing real was held up."""
+    stalls: Sequence[tuple[str, int, str, str]] = ()
+    """Cause, number, the longest, and time lost."""
 
 
 def real_time(run: Run) -> RealTime | None:
@@ -66,6 +73,8 @@ def real_time(run: Run) -> RealTime | None:
         values = recorded(run, channel)
         if len(values):
             counters.append((name, f"{values.last:.0f}", meaning))
+    computer = None if run.accepted is None else run.accepted.computer
+    stalls = () if computer is None else computer.stalls
     lag = recorded(run, LAG)
     if len(lag):
         counters.append(
@@ -76,6 +85,9 @@ def real_time(run: Run) -> RealTime | None:
         ticks=ticks,
         counters=counters,
         privileges=[(key, text) for key, text in run.host.items() if key.startswith(PRIVILEGES)],
+        computer=computer,
+        alarm=computer is not None and computer.fit is False and run.rests_on_a_model,
+        stalls=[(one.cause, one.count, in_tick(one.longest), in_tick(one.lost)) for one in stalls],
     )
 
 

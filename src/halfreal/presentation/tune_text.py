@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import units
+from ..studies.tuning.bench import REJECTED, WIDENED
 from ..studies.tuning.from_records import TunedFromRecords
 from ..studies.tuning.parts import Parts
 from ..studies.tuning.tune import ALIKE, Tuning, TuningRow
@@ -44,6 +45,7 @@ def as_text(tuning: Tuning) -> list[str]:
     if beaten:
         lines += ["", f"why the others were rejected ({len(tuning.tried)} settings evaluated):"]
         lines += [f"  {name:<{WIDEST}} {why}" for name, why in beaten]
+    lines += rejections(tuning)
     best = tuning.rows[0] if tuning.best is not None and tuning.rows else None
     if best is not None and len(tuning.axes) > 1:
         told = ", ".join(f"{n} {percent(e)}" for n, e in zip(tuning.axes, best.nominal.on_axes, strict=True))
@@ -65,10 +67,10 @@ def as_text(tuning: Tuning) -> list[str]:
 def _line(place: int, row: TuningRow, tuning: Tuning) -> str:
     name = f"{place:>3} {row.name:<{WIDEST}}"
     if row.nominal.reason:
-        return f"{name}   fails: {row.nominal.reason}"
-    margin = None if row.stability is None else row.stability.margin
+        return f"{name}   {'' if row.nominal.reason.startswith(REJECTED) else 'fails: '}{row.nominal.reason}"
+    margin, gains = (None, None) if row.stability is None else (row.stability.margin, row.stability.gains)
     phase = "" if margin is None else _margin(margin.phase_margin_deg, ".0f", "°")
-    gain = "" if margin is None else _margin(margin.gain_margin_db, ".1f", " dB")
+    gain = "" if gains is None else _margin(gains.gain_margin_db, ".1f", " dB")
     noise = "" if row.parts is None or math.isnan(row.parts.noise_gain) else f"{row.parts.noise_gain:.2f}"
     further = "any" if math.isinf(row.delay_margin) else units.text(row.delay_margin, "s", 3)
     unit = "N" if tuning.commands == "force" else "m"
@@ -80,6 +82,27 @@ def _line(place: int, row: TuningRow, tuning: Tuning) -> str:
     errors = (row.predicted, row.nominal.synchronisation, row.nominal.fidelity)
     shown = "{:>9} {:>9} {:>9} {:>9}".format(sized(row.nominal.error), *map(percent, errors))
     return f"{name} {worst:>11} {shown} {further:>13} {phase:>6} {gain:>8} {noise:>6}  {effort}".rstrip()
+
+
+def rejections(tuning: Tuning) -> list[str]:
+    """Of each coupling how many settings were rejected, and by which limits."""
+    lines = []
+    for name in dict.fromkeys(one.name for one in tuning.tried):
+        tried = [one for one in tuning.tried if one.name == name]
+        found = []
+        for limit in dict.fromkeys(one.limit for one in tried if one.limit):
+            shares = [one.share for one in tried if one.limit == limit]
+            near = [f"{100 * one:.4g}" for one in sorted(shares) if one < WIDENED]
+            if near:
+                span = near[0] if near[0] == near[-1] else f"{near[0]} to {near[-1]}"
+                found.append(f"{len(near)} by {limit} ({span} %)")
+            if len(near) < len(shares):
+                found.append(f"{len(shares) - len(near)} by more than {WIDENED:g} times {limit}")
+        others = sum(1 for one in tried if one.reason and not one.limit)
+        found += [f"{others} unstable, short of margins or not possible"] if others else []
+        if found:
+            lines.append(f"  {name:<{WIDEST}} of {len(tried)} evaluated {', '.join(found)}")
+    return ["", "settings that were rejected:", *lines] if lines else []
 
 
 def _margin(value: float, digits: str, unit: str) -> str:
@@ -102,6 +125,7 @@ def about(parts: Parts) -> list[str]:
     told = [
         f"measured relative to the emulated system {percent(parts.whole)}, mostly {parts.largest}",
         f"noise floor                              {percent(parts.noise)}",
+        *([f"resolution and bounds of sensors, drives {percent(parts.bounds)}"] if parts.bounds else []),
         f"delay of the measured force              "
         f"{'not known' if parts.feedback_delay is None else percent(parts.feedback_delay)}",
         f"delay of the rig                         {percent(parts.tracking_delay)} "
@@ -125,7 +149,14 @@ def as_numbers(tuning: Tuning) -> dict[str, Any]:
         "criterion_unit": tuning.unit if tuning.criterion else None,
         "axes": list(tuning.axes),
         "tried": [
-            {"name": one.name, "settings": plain(one.settings), "error": one.error, "reason": one.reason}
+            {
+                "name": one.name,
+                "settings": plain(one.settings),
+                "error": one.error,
+                "reason": one.reason,
+                "limit": one.limit or None,
+                "limit_used": one.share,
+            }
             for one in tuning.tried
         ],
         "couplings": [_numbers(row) for row in tuning.rows],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..runs.run import Run, Stability
+from ..stability.linearise import UNKNOWN
 from . import series
 from .wording import in_time, number, sentence
 
@@ -63,4 +64,6 @@ def verdict(run: Run) -> Verdict:
 def about_loop(stability: Stability) -> str:
     """The verdict on the linearised loop as a sentence of its own."""
     text = sentence(stability.text)
+    if text.startswith(UNKNOWN):
+        return text[:1].upper() + text[1:]
     return f"The linearised loop is {text}" if text[:1].islower() else text

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ..runs.run import Accepted, Property, Scored, SpecimenMet
+from ..runs.run import Accepted, Computer, Property, Scored, SpecimenMet, Stalls
 
 
 def written(found: SpecimenMet | Accepted) -> str:
@@ -35,7 +35,12 @@ def specimen(text: str) -> SpecimenMet:
 
 def judgement(text: str) -> Accepted:
     found = json.loads(text)
-    return Accepted(found["word"], tuple(found["reasons"]))
+    of = found.get("computer")
+    computer = None
+    if of is not None:
+        stalls = tuple(Stalls(**one) for one in of["stalls"])
+        computer = Computer(of["fit"], of["text"], tuple(of["details"]), stalls)
+    return Accepted(found["word"], tuple(found["reasons"]), found.get("test", ""), computer)
 
 
 def written_scores(found: Mapping[str, Scored]) -> str:

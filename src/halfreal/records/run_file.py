@@ -20,7 +20,9 @@ Layout, for any program that reads HDF5 (here in h5py's words; texts are UTF-8):
     /code                 in the same way: SHA-256 of each file of the user's that was run
     /about                in the same way, where they were given: operator, specimen, calibration, notes
     /judgement            attribute verdict; /judgement/reasons, remedies: text; /judgement/limits_used: attributes
-    /after/accepted       once a run has been judged, JSON: word ("ACCEPTED" or "NOT ACCEPTED"), reasons
+    /after/accepted       once a run has been judged, JSON: word ("ACCEPTED" or "NOT ACCEPTED"), reasons, test (the
+                          same of the test alone) and computer (``halfreal.runs.run.Computer``, or null); older files
+                          lack the latter two
     /after/specimen_met   once a run has been looked at, JSON: properties of the specimen next to those of the model
                           (``halfreal.runs.run.Property``), and the reason if they are not known
     /after/scores         where the definition names criteria, JSON: their values and units, by name

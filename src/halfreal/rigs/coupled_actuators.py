@@ -31,12 +31,12 @@ from ..contracts.context import Context
 from ..contracts.known import Known
 from ..contracts.rig import Rig, RigBlocks
 from ..contracts.state_space import StateSpace
-from ..kernels.block import Block, Channel, Value, channels, names
+from ..kernels.block import Block, Channel, channels, names
 from ..kernels.linear import copy_to, multiply_add, set_to, stored
 from ..models.actuator_matrix import AnyActuators
 from ..models.schemes.exact import discretise
 from ..settings import fault
-from .sensors import NO_TABLE, DisplacementSensor, Sensors, late_sensors_step, sensors_step
+from .sensors import DisplacementSensor, Sensors, sensors_block
 from .specimen import Specimen, excitation_block, specimen_inputs
 from .stroke_estimator import StrokeEstimator
 
@@ -99,6 +99,16 @@ class StrokeSensors(Sensors):
     )
     """One for all actuators, or one per actuator."""
 
+    def refuse_filters(self) -> None:
+        """Raise a fault if a sensor has a filter."""
+        sensors = {"displacement": self.displacement, "rotation": self.rotation, "force": self.force}
+        parts = [*sensors.items(), ("moment", self.moment), *(("stroke", one) for one in self.stroke)]
+        for key, part in parts:
+            if part.filter is not None:
+                raise fault(
+                    "sensors of coupled actuators have no filters; omit it, or describe its delay", "sensors", key
+                )
+
     def of_strokes(self, count: int) -> tuple[DisplacementSensor, ...]:
         return self.stroke * count if len(self.stroke) == 1 else self.stroke
 
@@ -148,6 +158,7 @@ class CoupledActuators(Rig):
                 *("sensors", "stroke"),
             )
         self.sensors.check_axes(axes)
+        self.sensors.refuse_filters()
 
     def fits(self, known: Known) -> None:
         if known.axes is None:
@@ -266,29 +277,16 @@ class CoupledActuators(Rig):
         )
 
     def _stroke_sensors(self, context: Context, initial: np.ndarray, outputs: tuple[Channel, ...]) -> Block:
-        parts, n, ideal = self.sensors.of_strokes(len(initial)), len(initial), context.faultless
-        none = np.zeros(n)
-        parameters: dict[str, Value] = {
-            "seed": float(context.seed + OTHER_NOISE),
-            "noise": none if ideal else np.array([part.noise for part in parts]),
-            "resolution": none if ideal else np.array([part.resolution for part in parts]),
-            "range": np.array([np.inf if ideal or part.range is None else part.range for part in parts]),
-            **NO_TABLE,
-        }
-        state: dict[str, Value] = {"count": 0.0}
-        late = np.array([part.delay for part in parts]) / context.period
-        if late.any():
-            parameters["late"] = late
-            state |= {"history": np.tile(initial, (int(late.max()) + 2, 1)), "now": np.zeros(n)}
-        return Block(
-            name="stroke sensors",
-            step=late_sensors_step if late.any() else sensors_step,
-            inputs=names(channels(TRUE, "m", n)),
-            outputs=outputs,
-            parameters=parameters,
-            state=state,
-            frozen=("count", "now") if late.any() else ("count",),
-            initial=tuple(initial),
+        parts, n = self.sensors.of_strokes(len(initial)), len(initial)
+        return sensors_block(
+            "stroke sensors",
+            parts,
+            names(channels(TRUE, "m", n)),
+            outputs,
+            context.seed + OTHER_NOISE,
+            initial,
+            ideal=context.faultless,
+            dt=context.period,
         )
 
     def _specimen(self, context: Context, step: float) -> tuple[Block, Block]:

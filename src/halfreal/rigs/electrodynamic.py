@@ -243,7 +243,7 @@ class Electrodynamic(SensedRig):
         """Drive, shaker and specimen; sensors."""
         moving = self.block(command, context.period, context.start, ideal=context.faultless)
         resting = np.array(moving.initial)[: 2 * len(context.axes)]
-        return RigBlocks([excitation_block(context), moving], [self.sensors_block(context, resting)])
+        return self.sensed(context, [excitation_block(context), moving], resting)
 
     def follower(self, step: float, shaker: Shaker | None = None) -> Following:
         moved = self.shaker if shaker is None else shaker

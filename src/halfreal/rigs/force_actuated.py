@@ -102,7 +102,7 @@ class ForceActuated(SensedRig):
         """Specimen and transfer system; sensors."""
         moving = self.block(command, context.period, context.start)
         resting = np.array(moving.initial)[: 2 * len(context.axes)]
-        return RigBlocks([excitation_block(context), moving], [self.sensors_block(context, resting)])
+        return self.sensed(context, [excitation_block(context), moving], resting)
 
     def block(self, commands: tuple[str, ...], dt: float, x0: np.ndarray) -> Block:
         """The block "specimen"."""

@@ -172,13 +172,13 @@ class ForceControlled(SensedRig):
         """Specimen and transfer system; load cells, and displacement sensors or camera."""
         n = len(context.axes)
         moving = self.block(command, context.period, context.start)
-        sensors = self.sensors_block(context, np.array(moving.initial))
+        inner, (sensors,) = self.sensed(context, [moving], np.array(moving.initial))
         if self.camera is None:
-            return RigBlocks([moving], [sensors])
+            return RigBlocks(inner, [sensors])
         seen, start = channels("camera.displacement", "m", n, of="axis"), np.array(moving.initial[:n])
         holds, quiet = context.test.slow is None, context.quiet
         frames = self.camera.block(names(seen), context.period, start, context.seed, holds=holds, whole=quiet)
-        return RigBlocks([moving], [replace(sensors, outputs=(*seen, *sensors.outputs[n:])), frames])
+        return RigBlocks(inner, [replace(sensors, outputs=(*seen, *sensors.outputs[n:])), frames])
 
     def block(self, commands: tuple[str, ...], period: float, x0: np.ndarray) -> Block:
         """The block "specimen"; the rig begins with the specimen at ``x0``."""

@@ -72,6 +72,14 @@ class HeldStructure(RigSpecimen):
         """b, (dofs,)."""
         return self.held_at() if self.excited is None else self.excited
 
+    def impedance(self, axes: int, hz: np.ndarray) -> np.ndarray:
+        omega = 2.0 * np.pi * np.asarray(hz, dtype=float)[:, None, None]
+        dynamic = self.stiffness + 1j * omega * self.damping_matrix() - omega**2 * self.mass
+        at = self.held_at()[:, None]
+        others = np.eye(self.dofs)[:, at[:, 0] == 0.0]
+        free = np.linalg.solve(others.T @ dynamic @ others, others.T @ dynamic @ at)
+        return np.asarray(at.T @ dynamic @ at - at.T @ dynamic @ others @ free)
+
     def natural_frequencies_hz(self, *, held: bool) -> np.ndarray:
         """Undamped, with the interface held or free; the specimen must have mass at all that moves."""
         import scipy.linalg

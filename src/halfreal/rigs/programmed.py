@@ -104,5 +104,6 @@ class FmuRig(ProgrammedRig, FmuPart):
             *channels("measured.displacement", "m", n, of="axis"),
             *channels("measured.force", "N", n, of="axis"),
         )
-        method = self.fmu_method(dt, [("command", len(commands), "m")], [("displacement", n, "m"), ("force", n, "N")])
+        writes = [("displacement", n, "m"), ("force", n, "N")]
+        method = self.fmu_method(dt, [("command", len(commands), "m")], writes, holds=True)
         return self.tried(method.block("rig", commands, measured))

@@ -155,7 +155,7 @@ class ServoHydraulic(SensedRig):
         """Actuators with the specimen; sensors."""
         moving = self.block(command, context.period, context.start, ideal=context.faultless)
         resting = np.array(moving.initial)[: 2 * len(context.axes)]
-        return RigBlocks([excitation_block(context), moving], [self.sensors_block(context, resting)])
+        return self.sensed(context, [excitation_block(context), moving], resting)
 
     # --- how it follows a command -------------------------------------------------------------------------------------
 

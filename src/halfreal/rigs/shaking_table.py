@@ -267,7 +267,7 @@ class ShakingTable(SensedRig):
         way = transport(command, "m", dt, self.substeps, self.delay, self.reconstruction, x0, dynamic=True)
         table = self.block(names(way.outputs), dt / self.substeps, x0)
         resting = np.array(table.initial[: 2 * len(context.axes)])
-        return RigBlocks([way, excitation_block(context), table], [self.sensors_block(context, resting)])
+        return self.sensed(context, [way, excitation_block(context), table], resting)
 
     def block(self, commands: tuple[str, ...], h: float, x0: np.ndarray) -> Block:
         """The block "table": commands reconstructed on the rig's step, in displacements and rotations."""

@@ -26,7 +26,6 @@ from ..stability.bare_loop import bare_loop
 from ..stability.ideal_compensator import Follower
 from .actuator import Actuator, Delay
 from .any_specimen import AnySpecimen
-from .felt_specimen import missing_share
 from .reversal import judged
 from .sensors import Sensors
 from .specimen import excitation_block
@@ -35,10 +34,6 @@ from .with_sensors import SensedRig
 if TYPE_CHECKING:
     from ..studies.check.examined import Examined
 
-SLOW = 0.05
-"""Of the sampling rate: poles below it are those that the specimen's force must be right at."""
-MOST_MISSING = 0.05
-"""Share of the specimen's force; beyond it a rehearsal says nothing of the test."""
 LONGEST_DELAY = 2000
 """In steps: the loop is linearised with every sample of it."""
 
@@ -61,7 +56,7 @@ class SimulatedRig(SensedRig):
         specimen = self.specimen.block(n, x0, step / self.substeps)
         moved = actuator.blocks(command, "m", step, self.substeps, x0)
         resting = np.array([*x0, *(specimen.initial or np.zeros(n))])
-        return RigBlocks([*moved, excitation_block(context), specimen], [self.sensors_block(context, resting)])
+        return self.sensed(context, [*moved, excitation_block(context), specimen], resting)
 
     @property
     def steps_per_tick(self) -> int:
@@ -84,9 +79,8 @@ class SimulatedRig(SensedRig):
         return (*super().nonlinearities, *(f"rig.actuator: {one}" for one in self.actuator.nonlinearities))
 
     def findings(self, examined: Examined) -> Iterable[Finding]:
-        """A delay that cannot be had; a specimen that is not felt; friction and backlash."""
+        """A delay that cannot be had; friction and backlash."""
         yield from self._other_delay(examined.definition.timing.step)
-        yield from self._not_felt(examined)
         yield from judged(examined, self.actuator.half_play)
 
     def _other_delay(self, step: float) -> Iterable[Finding]:
@@ -106,33 +100,6 @@ class SimulatedRig(SensedRig):
                 "s",
             )
 
-    def _not_felt(self, examined: Examined) -> Iterable[Finding]:
-        axes = examined.definition.interface
-        known = self.known_specimen
-        matrices = None if known is None else known.matrices_at_rest(len(axes))
-        poles = examined.stability.linearisation
-        hz = poles.frequency_hz[
-            (poles.frequency_hz < SLOW / poles.dt) & (poles.frequency_hz > 0.0) & (poles.damping < 0.7)
-        ]
-        if matrices is None or not (np.any(matrices[0]) or np.any(matrices[1])) or not hz.size:
-            return
-        channels = [*axes.channels("rig.displacement"), *axes.channels("rig.force")]
-        missing = missing_share(examined.response_to_command(channels), matrices, hz)
-        worst = int(np.argmax(missing))
-        if missing[worst] > MOST_MISSING:
-            yield Finding(
-                "no-go",
-                f"the simulated rig does not represent its specimen: at {hz[worst]:.3g} Hz its force is wrong by "
-                f"{100 * missing[worst]:.0f} % of that due to mass, damping and stiffness, because the corners "
-                f'of a command with reconstruction = "{self.actuator.reconstruction}" come and go within a step of '
-                f"{units.text(poles.dt, 's')}",
-                float(missing[worst]),
-                MOST_MISSING,
-                remedies=('rig.actuator.reconstruction = "cubic", or a shorter timing.step',),
-                name="force of the specimen",
-                room=0.0,
-            )
-
     def bounds_on_motion(self, motion: np.ndarray, step: float, axes: Axes) -> list[Bound]:
         places, speeds = peaks(motion, step)
         bounds = (("stroke", places, self.actuator.stroke, "m"), ("speed", speeds, self.actuator.speed, "m/s"))
@@ -141,6 +108,13 @@ class SimulatedRig(SensedRig):
             for name, needed, most, unit in bounds
             if most is not None
         ]
+
+    @property
+    def smoother(self) -> tuple[str, SimulatedRig] | None:
+        if getattr(self.actuator, "reconstruction", "cubic") == "cubic":
+            return None
+        smooth = self.actuator.unchecked_copy({"reconstruction": "cubic"})
+        return 'rig.actuator.reconstruction = "cubic"', self.unchecked_copy({"actuator": smooth})
 
     # --- how it follows a command -------------------------------------------------------------------------------------
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from ..contracts.context import Context
 from ..contracts.known import Known
-from ..contracts.rig import Rig
+from ..contracts.rig import Rig, RigBlocks
 from ..contracts.specimen import KnownSpecimen, RigSpecimen
 from ..kernels.block import Block
-from .sensors import Sensors
+from .sensors import Sensors, behind
 
 
 class SensedRig(Rig):
@@ -29,14 +30,20 @@ class SensedRig(Rig):
         self.check_axes(known.virtual.axes)
         interface = self.interface(known.virtual, known.named)
         self.sensors.check_axes(interface)
+        if known.step is not None:
+            self.sensors.check_filters(known.step, known.step / self.steps_per_tick)
         self.specimen.check_rotations(interface)
 
     def check_axes(self, axes: int) -> None:
         """Raise a fault unless the settings in addition to specimen and sensors suit an interface of so many axes."""
 
-    def sensors_block(self, context: Context, resting: np.ndarray) -> Block:
-        """The block "sensors", which have measured ``resting``, displacements first, before the first tick."""
-        return self.sensors.block(context.axes, context.seed, resting, ideal=context.faultless, dt=context.period)
+    def sensed(self, context: Context, inner: Sequence[Block], resting: np.ndarray) -> RigBlocks:
+        """The rig's blocks and behind them its sensors, which have measured ``resting``, displacements first, before
+        the first tick; their filters run on the rig's step."""
+        axes, dt = context.axes, context.period
+        sensors = self.sensors.block(axes, context.seed, resting, ideal=context.faultless, dt=dt)
+        filters = self.sensors.filter_blocks(axes, sensors.inputs, resting, dt / self.steps_per_tick)
+        return RigBlocks([*inner, *filters], [behind(filters, sensors)])
 
     @property
     def known_sensors(self) -> Sensors:
@@ -48,6 +55,9 @@ class SensedRig(Rig):
     @property
     def known_specimen(self) -> KnownSpecimen | None:
         return self.specimen.known
+
+    def specimen_impedance(self, axes: int, hz: np.ndarray) -> np.ndarray | None:
+        return self.specimen.impedance(axes, hz)
 
     def with_share_of_specimen(self, share: float) -> Self | None:
         smaller = None if self.specimen.known is None else self.specimen.known.scaled(share)

@@ -12,6 +12,7 @@ from ..kernels.modes import ARMED, FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPE
 from ..kernels.tick import GUARD_FAILED
 from ..models.excitations import RELEASES
 from ..safety.guard import BLOCK_FAULT, BY_OPERATOR, BY_RECORDER
+from ..safety.limits import RotationLimits
 from ..safety.slow_motion import STATES as MOTION_STATES
 from ..sites.client import STATES as CLIENT_STATES
 from .build import watch
@@ -30,6 +31,8 @@ STATES = {
 RIG_STATES = {1.0: "the rig is idle", 2.0: "the rig is armed", 3.0: "the rig is in its safe state"}
 MOST_RELEASES = 100
 """That have words of their own."""
+ROTATIONAL = ("rad", "rad/s", "rad/s^2", "N m", "N m/s")
+"""Units of what limits of rotations are for."""
 OF_LOOP = {
     BY_OPERATOR: "emergency stop by the operator",
     BY_RECORDER: "the record can no longer be written",
@@ -86,6 +89,21 @@ def cause_text(definition: Definition, loop: Loop, cause: float) -> str:
 def limits_used(definition: Definition, loop: Loop) -> dict[str, float]:
     """Largest value of each limited signal so far, as a share of its trip limit."""
     return watch(definition, loop).used(loop.state("guard")["peaks"].copy())
+
+
+def limit_exceeded(definition: Definition, loop: Loop) -> tuple[str, str, float] | None:
+    """The limit of a definition that its loop has exceeded most: its key, the value and the limit for people, and the
+    share of it; None if all were kept."""
+    peaks, worst = loop.state("guard")["peaks"], (1.0, "", "")
+    watched = watch(definition, loop)
+    for one, start in zip(watched, watched.starts.values(), strict=True):
+        for peak, trip, unit in zip(peaks[start : start + len(one)], one.trip, one.units, strict=True):
+            if peak / trip > worst[0]:
+                turns = unit in ROTATIONAL and one.key in RotationLimits.model_fields
+                key = f"limits.{'rotation.' if turns else ''}{one.key}"
+                values = f"{units.text(float(peak), unit)}, limit {units.text(float(trip), unit)}"
+                worst = float(peak / trip), key, values
+    return (worst[1], worst[2], worst[0]) if worst[1] else None
 
 
 def how_it_ended(definition: Definition, loop: Loop, ended: int) -> tuple[Outcome, str]:

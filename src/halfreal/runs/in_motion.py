@@ -23,13 +23,16 @@ import numpy as np
 from .. import units
 from ..definition.definition import Definition
 from ..kernels.loop import Loop
-from ..stability.separation import Exponent, Neighbours, Separation
+from ..kernels.tick import FAULT
+from ..stability.separation import MOST, Exponent, Neighbours, Separation
 from .build import ticks_alike
+from .loop_stability import LoopStability
 from .run_away import most
 from .trial_loop import change, trial_loop
 
-SMALL, LARGE, FREE = 1e-6, 0.03, 1e-4
-"""Deviations relative to the motion: one that sees slopes alone, one that crosses a clearance, one that runs freely."""
+SMALL, LARGE, FREE, HIDDEN = 1e-6, 0.03, 1e-4, 1e-2
+"""Deviations relative to the motion: one that sees slopes alone, one that crosses a clearance, one that runs freely,
+and one that runs freely next to a part that keeps its state to itself, which may round what it reads and gives."""
 GREW, SCATTERS = 0.05, 3.0
 """Growth of deviations over a trial, as a logarithm, up to which it is none; and in times the scatter about its line:
 deviations grow and shrink with a motion that is not stationary."""
@@ -69,6 +72,8 @@ class Trial:
     """When the motion had run away [s]."""
     grows: bool = False
     """Whether the motion grows, although the excitation repeats or is over."""
+    parted: bool = False
+    """Whether a neighbour that runs freely has come too far from the motion to be followed."""
     episode: tuple[float, float, float] = (1.0, 0.0, 0.0)
     """Largest growth of deviations between two times, as a factor, and these times [s]."""
     peak: float = 0.0
@@ -88,13 +93,15 @@ class Trial:
 
     @property
     def unstable(self) -> bool:
-        return self.ran_away is not None or self.grows or self.separates
+        return self.ran_away is not None or self.grows or self.parted or self.separates
 
     def summary(self, unit: str) -> str:
         """What became of it, for people; ``unit`` is that of the target."""
         if self.ran_away is not None:
             after = units.text(self.ran_away, "s", 3)
             return f"the motion runs away, beyond {units.text(most(unit), unit)} after {after}"
+        if self.parted:
+            return f"deviations from the motion grow to more than {100 * MOST:g} % of it"
         if self.separates:
             return f"small deviations from the motion grow as exp({self.exponent:+.3g} t/s)"
         if self.grows:
@@ -171,7 +178,7 @@ class Trials:
 
     def _attempt(self, delay: float, gain: float) -> Trial:
         if self.free:
-            return self._separate(delay, gain, FREE)
+            return self._separate(delay, gain, HIDDEN if self.loops[0].opaque else FREE)
         small = self._separate(delay, gain, SMALL)
         if self.stationary and small.ran_away is None and abs(small.exponent) * small.duration < NEAR:
             small = self._separate(delay, gain, SMALL, LONGER)
@@ -197,7 +204,11 @@ class Trials:
         time = interval * np.arange(len(sums))
         separation = Separation(time, sums[:, 0], sums.mean(axis=1))
         beyond = (motion[:, : self._bounds.size] > self._bounds).any(axis=1)
-        ran_away = interval * float(np.argmax(beyond)) if beyond.any() else None if whole else float(time[-1])
+        parted = self.free and not whole and not beyond.any() and self.loops[0].vector[FAULT] == 0.0
+        parted = bool(parted and np.all(np.isfinite(motion[:, : self._bounds.size])))
+        ran_away = None if whole or parted else float(time[-1])
+        if beyond.any():
+            ran_away = interval * float(np.argmax(beyond))
         begin = WARM_UP * float(time[-1])
         return Trial(
             delay,
@@ -205,6 +216,7 @@ class Trials:
             separation.exponent(begin),
             duration=float(time[-1]) - begin,
             ran_away=ran_away,
+            parted=parted,
             grows=ran_away is None and self._grows(motion),
             episode=separation.largest_growth(0.1 * float(time[-1])),
             peak=float(np.nanmax(motion[:, : len(self.definition.interface)], initial=0.0)),
@@ -267,6 +279,12 @@ class Trials:
         units_of = {self.loops[0].index[channel.name]: channel.unit for channel in self.loops[0].channels}
         moved = [units_of[int(place)] for place in self._places[: 3 * len(self.definition.interface)]]
         return np.array([most(unit) for unit in moved])
+
+
+def trials_of(definition: Definition, stability: LoopStability) -> Trials:
+    """The trials of a test whose loop at rest is known."""
+    poles = stability.linearisation.continuous
+    return Trials(definition, complex(poles[0]) if poles.size else 0.0)
 
 
 def grows(motion: np.ndarray) -> bool:

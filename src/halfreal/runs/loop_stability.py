@@ -5,6 +5,9 @@ are exact, and how late the rig follows in it (``rig_lag.py``).  How long a dela
 determined with the same loop without coupling, with a pure delay in place of the rig (``pure_delay.py``).  A rig that
 is unstable on its own is reported as such (``rig_alone.py``).  A coupling that is tuned to several frequencies is
 judged at the worst (``worst_frequency.py``).
+
+A slow test, and one whose step has several exchanges, have margins of gain alone, cut at their feedback
+(``feedback_margins.py``).
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import units
 from ..contracts.context import AT_REST, OPEN_LOOP
 from ..contracts.state_space import StateSpace
 from ..definition.definition import Definition
@@ -20,20 +24,28 @@ from ..definition.user_code import remembered
 from ..errors import HalfrealError
 from ..kernels.loop import Loop
 from ..stability.condensed import Condensed
+from ..stability.gain_margins import GainMargins
 from ..stability.linearise import Linearisation, NoSlopeError, linearise
 from ..stability.margins import DelayMargin, delay_margin
 from ..stability.open_loop import open_loop, open_loop_and
 from . import equivalent
 from .build import SETTLING_TICKS, build
+from .feedback_margins import feedback_margins
+from .opaque_models import opaque_parts
 from .pure_delay import with_pure_delay
 from .rig_alone import RigFault, rig_fault
 from .rig_lag import RigLag, followed, rig_lag
-from .validity import IN_ANY_MOTION, where_it_holds
+from .validity import IN_ANY_MOTION, NOWHERE, where_it_holds
 from .worst_frequency import at_worst
 
 DELAY = "rig.actuator.delay"
-SEVERAL = "margins are not computed: a step has several exchanges, which an additional delay affects differently"
-SLOW = "a slow test tolerates any delay of its rig: its time is paused until the rig has settled"
+SEVERAL = (
+    "a margin of delay is not computed: a step has several exchanges, which an additional delay affects differently"
+)
+IDENTIFIED = (
+    "a margin of gain at rest is not computed: the method's stiffness is identified at the start of the test, so a "
+    "stiffer or softer specimen changes both"
+)
 
 
 @dataclass(frozen=True)
@@ -60,11 +72,25 @@ class LoopStability:
     """What ``margin`` is of: L of the loop that runs, cut at its command."""
     holds: str = IN_ANY_MOTION
     """Where poles and margins hold (``validity.py``)."""
+    at_feedback: GainMargins | None = None
+    """Margins of a loop that has none at its command; None if they could not be computed, or ``margin`` has them."""
+    untried: str = ""
+    """Why no trial in motion can be made."""
 
     @property
     def proven_linear(self) -> bool:
         """Whether poles and margins hold in any motion."""
         return self.holds == IN_ANY_MOTION and not self.margin_unknown
+
+    @property
+    def gains(self) -> DelayMargin | GainMargins | None:
+        """Margins of gain; None if they are not known."""
+        return self.at_feedback if self.margin is None else self.margin
+
+    @property
+    def poles_unknown(self) -> bool:
+        """Whether the poles are not known, as a part keeps its state to itself and no model reproduces it."""
+        return bool(self.linearisation.unknown)
 
     @property
     def rig_lag(self) -> float | None:
@@ -131,11 +157,22 @@ def margin_without_coupling(definition: Definition) -> DelayMargin:
 
 def loop_stability(definition: Definition) -> LoopStability:
     """Poles and margins of the loop that the definition describes, at rest."""
+    parts = opaque_parts(definition)
+    if parts.unknown:
+        nothing = Linearisation.of_nothing(parts.unknown, definition.timing.step)
+        known = without_margins(definition)
+        caveats = (known,) if known else ()
+        return LoopStability(nothing, None, None, caveats, margin_unknown=True, holds=NOWHERE, untried=parts.untried)
     definition, tuned = at_worst(definition, lambda one: linearised(one).spectral_radius)
     loop = build(definition, AT_REST)
     linearisation, virtual = linearised(definition, loop), definition.virtual
-    margin, critical, lag, unknown, opened = None, None, None, None, None
-    if without_margins(definition) is None:
+    margin, critical, lag, unknown, opened, at_feedback = None, None, None, None, None, None
+    if without_margins(definition) is not None:
+        try:
+            at_feedback = margins_at_feedback(definition, linearisation)
+        except (HalfrealError, np.linalg.LinAlgError) as error:
+            unknown = f"margins of gain are not known: {error}"
+    else:
         try:
             linearisation, cut, opened, answer = cut_and_measured(definition, linearisation)
             lag = rig_lag(definition, cut, answer)
@@ -154,21 +191,55 @@ def loop_stability(definition: Definition) -> LoopStability:
     caveats += [part.caveat for part in (definition.rig, virtual) if part.caveat is not None]
     if (why := without_margins(definition)) is not None:
         caveats.append(why)
+        caveats += [IDENTIFIED] if definition.virtual.probing_ticks else []
     if unknown is not None:
         caveats.append(unknown)
     fault = rig_fault(definition, loop) if definition.slow is None else None
     blind = unknown is not None and margin is None
     holds = where_it_holds(definition, loop, bool(linearisation.equivalent))
     return LoopStability(
-        linearisation, margin, critical, tuple(caveats), lag, fault, blind, None if margin is None else opened, holds
+        linearisation,
+        margin,
+        critical,
+        tuple(caveats),
+        lag,
+        fault,
+        blind,
+        None if margin is None else opened,
+        holds,
+        at_feedback,
     )
 
 
 def without_margins(definition: Definition) -> str | None:
     """Why the loop of a definition has no margins against a further delay; None if it has."""
     if definition.slow is not None:
-        return SLOW
+        return describe_waiting(definition)
     return SEVERAL if definition.virtual.ticks_per_step > 1 else None
+
+
+def describe_waiting(definition: Definition) -> str:
+    """What the delay of its rig is to a slow test."""
+    slow = definition.slow
+    assert slow is not None
+    if slow.waits(definition.commands):
+        return (
+            f"a slow test tolerates any delay of its rig up to slow.settle.timeout = "
+            f"{units.text(slow.settle.timeout, 's')}: its time is paused until the rig has settled"
+        )
+    return (
+        f"a slow test without a settling tolerance measures {units.text(slow.settle.time, 's')} after each ramp "
+        "regardless of where the rig is: its poles and margins include the rig's delay"
+    )
+
+
+def margins_at_feedback(definition: Definition, linearisation: Linearisation) -> GainMargins | None:
+    """Margins of a stable loop that is cut at its feedback; None where a changed specimen also changes the method, or
+    the virtual substructure is elsewhere."""
+    virtual = definition.virtual
+    if not linearisation.stable or virtual.probing_ticks or virtual.client_port is not None:
+        return None
+    return feedback_margins(definition)
 
 
 def cut_and_measured(
@@ -200,17 +271,3 @@ def critical_delay(definition: Definition) -> float | None:
 def finite(value: float) -> float | None:
     """A margin as people and JSON know it: None if it is unlimited or undefined."""
     return float(value) if np.isfinite(value) else None
-
-
-def as_adapted(definition: Definition, ran: Loop) -> Linearisation | None:
-    """The loop linearised with what its adaptive blocks have come to in ``ran``; None if it has none."""
-    loop = build(definition, AT_REST)
-    running = {block.name: block.step for block in ran.blocks}
-    adaptive = [block for block in loop.blocks if block.held and running[block.name] is block.step]
-    if not adaptive:
-        return None
-    for block in adaptive:
-        mine, theirs = loop.state(block.name), ran.state(block.name)
-        for name in block.frozen:
-            mine[name] = theirs[name]
-    return linearised(definition, loop)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..stability.gain_margins import GainMargins
 from ..stability.margins import DelayMargin
 from .in_motion import Trial, Trials
 from .trial_loop import longest_delay
@@ -54,7 +55,11 @@ class MotionMargins:
 
 
 def margins_in_motion(
-    trials: Trials, lag: float, share: float = 0.1, gain: float = 2.0**0.5, at_rest: DelayMargin | None = None
+    trials: Trials,
+    lag: float,
+    share: float = 0.1,
+    gain: float = 2.0**0.5,
+    at_rest: DelayMargin | GainMargins | None = None,
 ) -> MotionMargins:
     """Search the margins of a test in motion.
 
@@ -74,7 +79,7 @@ def margins_in_motion(
     known = (np.inf, np.inf, np.inf)
     if at_rest is not None:
         known = (
-            at_rest.critical_delay,
+            at_rest.critical_delay if isinstance(at_rest, DelayMargin) else np.inf,
             *(abs(one) * np.log(10.0) / 20.0 for one in (at_rest.gain_margin_db, at_rest.gain_reduction_db)),
         )
 

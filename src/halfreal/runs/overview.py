@@ -58,7 +58,8 @@ def html(run: Run) -> str:
         (run.kind, run.title),
         ("outcome", f"{run.outcome}: {run.reason}" if run.reason else run.outcome),
         ("verdict", "; ".join(filter(None, [run.verdict, *run.reasons[:1]]))),
-        ("judged afterwards", "" if run.accepted is None else "; ".join([run.accepted.word, *run.accepted.reasons])),
+        ("judged afterwards", "" if run.accepted is None else "; ".join([run.accepted.word, *run.accepted.because])),
+        ("computer", "" if run.accepted is None or run.accepted.computer is None else run.accepted.computer.text),
         ("record", f"{len(run.time)} samples over {units.text(length, 's')}, {_channels(run)}"),
         ("channels", ", ".join(f"{name} [{one.unit}]" for name, one in run.signals.items())),
     ]

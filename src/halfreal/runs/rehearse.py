@@ -23,9 +23,10 @@ from ..errors import HalfrealError
 from ..kernels.disk_cache import numba_version
 from ..kernels.loop import Loop
 from ..stability.loop_loci import loci_of
+from .adapted import as_adapted
 from .build import build, needed_to_resume
 from .events import describe, how_it_ended, limits_used
-from .loop_stability import LoopStability, as_adapted, finite, loop_stability
+from .loop_stability import LoopStability, finite, loop_stability
 from .reference import EmulationError, as_heard, as_released, emulate
 from .run import Event, Run, Signal, Stability
 from .run_away import RunAway
@@ -286,7 +287,7 @@ def stability_of(definition: Definition, ran: Loop, before: LoopStability) -> St
     after = as_adapted(definition, ran)
     if after is not None:
         text += f"; with the parameters adapted by the end of the test it is {after.summary()}"
-    margin = before.margin if before.linearisation.stable else None
+    margin, gains = (before.margin, before.gains) if before.linearisation.stable else (None, None)
     loci = None
     if before.open_loop is not None and before.margin is not None:
         loci = loci_of(before.open_loop, before.margin)
@@ -300,7 +301,7 @@ def stability_of(definition: Definition, ran: Loop, before: LoopStability) -> St
         delay_margin=None if margin is None else finite(margin.critical_delay),
         critical_delay=before.critical_delay,
         phase_margin_deg=None if margin is None else finite(margin.phase_margin_deg),
-        gain_margin_db=None if margin is None else finite(margin.gain_margin_db),
+        gain_margin_db=None if gains is None else finite(gains.gain_margin_db),
         open_loop=loci,
         holds=before.holds,
     )

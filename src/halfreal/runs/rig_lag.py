@@ -105,8 +105,6 @@ def later_feedback(definition: Definition) -> np.ndarray:
     axes, sensors = definition.interface, definition.rig.known_sensors
     if sensors is None:
         return np.zeros(len(axes.commanded_at))
-    motion, force = (
-        [float(one.delay or 0.0) for one in some] for some in (sensors.of_motion(axes), sensors.of_force(axes))
-    )
+    motion, force = ([one.slow_delay for one in some] for some in (sensors.of_motion(axes), sensors.of_force(axes)))
     sign = 1.0 if definition.commands == "displacement" else -1.0
     return np.array([sign * (force[i] - motion[i]) for i in axes.commanded_at])

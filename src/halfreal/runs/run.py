@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 ONE_AXIS = Axes.numbered(1)
 Outcome = Literal["completed", "stopped", "tripped", "failed", "recording"]
 """How a test ended; "stopped" is an operator's controlled stop, "recording" has not ended."""
+Judgement = Literal["ACCEPTED", "NOT ACCEPTED"]
 
 
 @dataclass(frozen=True)
@@ -128,12 +129,62 @@ class SpecimenMet:
 
 
 @dataclass(frozen=True)
-class Accepted:
-    """The judgement on a run after it has ended, against the [acceptance] of its definition."""
+class Stalls:
+    """The ticks of a test that were not finished in time for one cause."""
 
-    word: Literal["ACCEPTED", "NOT ACCEPTED"]
+    cause: str
+    """``"own work"``, ``"scheduler"``, ``"computer"`` or ``"rig"``."""
+    count: int
+    longest: float
+    """The longest time for which one of them held the test [s]."""
+    lost: float
+    """All of it [s]."""
+
+
+@dataclass(frozen=True)
+class Computer:
+    """The judgement on the computer of a run: whether it let the loop keep time."""
+
+    fit: bool | None
+    """None where nothing is required of it."""
+    text: str
+    """One sentence without its subject."""
+    details: tuple[str, ...] = ()
+    """What held the loop up, what was beyond its limit, and what to do."""
+    stalls: tuple[Stalls, ...] = ()
+    """Of all causes, also those that are the test's."""
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """The judgement on a run after it has ended, against the [acceptance] of its definition.
+
+    It is that on the test, and with a rig that is not simulated that on the computer as well.
+    """
+
+    word: Judgement
     reasons: tuple[str, ...]
-    """What was not as it should be, each with its figure and its limit; of an accepted run what was looked at."""
+    """What of the test was not as it should be, each with its figure and its limit; of an accepted test what was looked
+    at.
+    """
+    test: Judgement | Literal[""] = ""
+    """The judgement on the test alone; empty in older records, in which it was not apart."""
+    computer: Computer | None = None
+    """None of a slow test, which waits for its rig at every tick, and in older records."""
+
+    @property
+    def because(self) -> tuple[str, ...]:
+        """Why the run is accepted or not: for its test, or for its computer alone."""
+        if self.computer is not None and self.word != self.test:
+            return (f"the computer {self.computer.text}",)
+        return self.reasons
+
+    @property
+    def text(self) -> str:
+        """Both judgements in one line; empty where they are not apart."""
+        if self.computer is None:
+            return ""
+        return f"Test: {self.test}. Computer: {self.computer.text}"
 
 
 @dataclass(frozen=True)

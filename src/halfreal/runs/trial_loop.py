@@ -9,7 +9,7 @@ rig whose sensors are no blocks of their own is changed behind them.
 
 Limits and the resolution of sensors are left out: a trip would end the motion, and rounding hides small deviations.
 Noise, ranges, friction, backlash and saturation are those of the test.  Both changes are parameters of one loop, which
-is laid out once.
+is laid out once.  With a gain of zero the loop is cut there, and what replaces the feedback is an offset.
 """
 
 from __future__ import annotations
@@ -53,13 +53,17 @@ def delay_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 
 def gain_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     for c in range(u.size):
-        y[c] = p.gain * u[c]
+        y[c] = p.gain * u[c] + s.offset[c]
     return 0
 
 
 def trial_loop(definition: Definition, purpose: Purpose = IN_MOTION) -> Loop:
     """The loop of a test without limits, with no change yet (``change``)."""
-    loop = build(without_limits(definition), purpose)
+    return changeable(definition, build(without_limits(definition), purpose))
+
+
+def changeable(definition: Definition, loop: Loop) -> Loop:
+    """The loop of a test at its beginning, with the blocks that change its rig."""
     feedback = "displacement" if definition.targets == "force" else "force"
     controller = list(loop.controller) if definition.slow is not None else _delayed(loop.controller)
     return loop.rearranged(controller, loop.inner, _scaled(loop.outer, feedback))
@@ -79,6 +83,22 @@ def change(loop: Loop, *, delay: float = 0.0, gain: float = 1.0) -> None:
         elif block.step is gain_step:
             loop.parameter(block.name)["gain"] = gain
     loop.reset()
+
+
+def cut_feedback(loop: Loop) -> tuple[list[str], np.ndarray]:
+    """Cut a trial loop where it is at the gain: the channels that come to the cut, and what replaces them.
+
+    The latter are entries of the loop's vector; they have the values of the channels, so that a loop at rest remains
+    there.
+    """
+    names, places = list[str](), list[np.ndarray]()
+    for block in loop.blocks:
+        if block.step is gain_step:
+            loop.state(block.name)["offset"] = loop.inputs_of(block.name)
+            loop.parameter(block.name)["gain"] = 0.0
+            names += block.inputs
+            places.append(loop.state_indices(block.name, "offset"))
+    return names, np.concatenate([np.zeros(0, dtype=int), *places])
 
 
 def longest_delay(loop: Loop) -> float:
@@ -109,7 +129,7 @@ def _scaled(outer: Iterable[Block], quantity: str) -> list[Block]:
     found: list[Block] = []
     for block in outer:
         measured = [c for c in block.outputs if any(_is(c.name, f"{one}.{quantity}") for one in ("measured", "sensed"))]
-        true = [name for name in block.inputs if _is(name, f"rig.{quantity}")]
+        true = [name for name in block.inputs if any(_is(name, f"{one}.{quantity}") for one in ("rig", "filtered"))]
         name = f"{GAIN}.{block.name}"
         if not measured:
             found.append(block)
@@ -126,7 +146,16 @@ def _scaled(outer: Iterable[Block], quantity: str) -> list[Block]:
 
 
 def _gain(name: str, inputs: tuple[str, ...], outputs: tuple[Channel, ...], initial: tuple[float, ...] = ()) -> Block:
-    return Block(name=name, step=gain_step, inputs=inputs, outputs=outputs, parameters={"gain": 1.0}, initial=initial)
+    return Block(
+        name=name,
+        step=gain_step,
+        inputs=inputs,
+        outputs=outputs,
+        parameters={"gain": 1.0},
+        state={"offset": np.zeros(len(inputs))},
+        frozen=("offset",),
+        initial=initial,
+    )
 
 
 def _reads(block: Block, names: dict[str, str]) -> Block:

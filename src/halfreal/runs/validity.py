@@ -13,6 +13,7 @@ from ..kernels.native import is_own
 from .build import build
 
 IN_ANY_MOTION, AT_REST = "in any motion, as the loop is linear", "at rest"
+NOWHERE = "not known"
 ADAPTS = "at rest, with the coefficients that the coupling has at the start"
 
 
@@ -29,10 +30,16 @@ def has_ranges(definition: Definition) -> bool:
 
 def where_it_holds(definition: Definition, loop: Loop, equivalent: bool) -> str:
     """Where poles and margins of a loop at rest hold; ``equivalent``: blocks without a slope there were replaced."""
-    if any(block.held for block in loop.blocks):
+    if any(block.held and not block.by_experiment for block in loop.blocks):
         return ADAPTS
     own = all(is_own(block.step) for block in loop.blocks)
-    special = equivalent or bool(loop.opaque) or definition.slow is not None or not own
+    special = (
+        equivalent
+        or bool(loop.opaque)
+        or any(block.by_experiment for block in loop.blocks)
+        or definition.slow is not None
+        or not own
+    )
     return AT_REST if special or is_nonlinear(definition) or has_ranges(definition) else IN_ANY_MOTION
 
 

@@ -273,6 +273,24 @@ class Limits(Settings):
         found += [limit.watched(there[name]) for name, limit in self.channels.items() if name in there]
         return Watch(tuple(found))
 
+    def widened(self, factor: float) -> Limits:
+        """So many times these trip limits; those of times and of other channels as they are."""
+
+        def wider(settings: Settings) -> Settings:
+            given = {name: getattr(settings, name) for name in type(settings).model_fields}
+            trips = {name: getattr(one, "trip", None) for name, one in given.items() if isinstance(one, Limit)}
+            found = {
+                name: given[name].unchecked_copy({"trip": factor * trip})
+                for name, trip in trips.items()
+                if trip is not None
+            }
+            return settings.unchecked_copy(found)
+
+        inner = {name: wider(getattr(self, name)) for name in ("rotation", "actuator")}
+        found = wider(self).unchecked_copy(inner)
+        assert isinstance(found, Limits)
+        return found
+
     def seen_by_sensors(
         self, axes: Axes, commands: Commands, auxiliary: Sequence[Channel]
     ) -> tuple[dict[str, float], list[float]]:

@@ -120,6 +120,10 @@ class Slow(Settings):
     def tolerance(self, commands: Commands, axes: Axes) -> np.ndarray:
         return on_axes(self.settle, commands, axes, np.full(len(axes), UNLIMITED))
 
+    def waits(self, commands: Commands) -> bool:
+        """Whether a tick waits until the rig is within a tolerance; else it takes as long wherever the rig is."""
+        return any(getattr(self.settle, key) is not None for key in TOLERANCES[commands])
+
     def check(self, commands: Commands, axes: Axes) -> None:
         """Refuse tolerances of another kind, or for another number of axes, than the rig has."""
         others = TOLERANCES["displacement" if commands == "force" else "force"]
@@ -161,7 +165,8 @@ class Slow(Settings):
         tick's measurement (``measured.displacement``, ``measured.force``) and the last displacement that was a number
         (``motion.displacement``), and how long it took the rig to settle (``motion.settled``).  ``rate`` is the limit
         of the command's rate.  A rig commanded in force is under that of ``begin``, none if left out.  ``fixed``
-        leaves out what depends on the measurement, for linearising: the rig then settles for as long as it may.
+        leaves out what depends on the measurement, for linearising: with a tolerance the rig then settles for as long
+        as it may.
         While the channel ``waiting``, if there is one, is not zero, there is nowhere to go: the tick does not begin.
         """
         n = len(asked)
@@ -205,7 +210,7 @@ class Slow(Settings):
                 "step": step,
                 "period": self.period,
                 "ramp": self.ramp,
-                "settle": self.settle.timeout if fixed else self.settle.time,
+                "settle": self.settle.timeout if fixed and self.waits(commands) else self.settle.time,
                 "timeout": UNLIMITED if fixed else self.settle.timeout,
                 "average": self.average,
                 "tolerance": np.full(n, UNLIMITED) if fixed else self.tolerance(commands, axes or Axes.numbered(n)),

@@ -73,7 +73,7 @@ def delayed(response: np.ndarray, count: int, dt: float, omega: float, delay: fl
     return np.asarray(shifted.reshape(response.shape))
 
 
-def closed(ticks: tuple[TickMap, ...], gain: float = 1.0, late: int = 0) -> np.ndarray:
+def closed(ticks: tuple[TickMap, ...], gain: complex = 1.0, late: int = 0) -> np.ndarray:
     """The map of a whole period with the loop closed, with a factor on its gain and a delay of whole ticks."""
     n, m = ticks[0].b.shape
     maps = []

@@ -34,6 +34,7 @@ from .pieces import is_large, taken_apart
 from .slopes import SHRUNK, SIZES, Slopes, first_size, slopes_along
 
 MARGINAL = 1e-9
+UNKNOWN = "poles and margins at rest are not known"
 MOST_DENSE = 600
 """States up to which poles in motion are those of one dense matrix, where it does not fall apart."""
 RESTING = 1e-6
@@ -72,6 +73,14 @@ class Linearisation(Summarised):
     """Whether blocks without a slope at rest are replaced by equivalent ones."""
     poles: np.ndarray | None = None
     """The eigenvalues, where they are known without asking the matrix, which is sparse then."""
+    unknown: str = ""
+    """Why the poles are not known: a part keeps its state to itself, and no model reproduces it.  There are none then,
+    and the loop does not count as stable."""
+
+    @classmethod
+    def of_nothing(cls, why: str, dt: float) -> Linearisation:
+        """Of a loop whose poles are not known."""
+        return cls(np.zeros((0, 0)), dt, poles=np.zeros(0), unknown=why)
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
@@ -81,7 +90,9 @@ class Linearisation(Summarised):
 
     @property
     def spectral_radius(self) -> float:
-        """Largest |λ| per tick."""
+        """Largest |λ| per tick; NaN if it is not known."""
+        if self.unknown:
+            return float("nan")
         return float(abs(self.eigenvalues[0]) ** (1.0 / self.period)) if self.eigenvalues.size else 0.0
 
     @property
@@ -113,6 +124,8 @@ class Linearisation(Summarised):
 
     def summary(self) -> str:
         """One sentence for people."""
+        if self.unknown:
+            return f"{UNKNOWN}: {self.unknown}"
         radius = self.spectral_radius
         poles, alternating = self.continuous, self.at_half_rate
         worst = poles[0] if poles.size else complex(-np.inf)

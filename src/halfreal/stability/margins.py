@@ -169,10 +169,8 @@ class DelayMargin(Summarised):
         if np.isfinite(phase):
             critical, at = (f"{hz:.4g}" for hz in (self.critical_frequency_hz, self.frequency_hz[np.argmin(self.lag)]))
             told.append(f"phase margin {phase:.4g}°" + ("" if critical in (at, "nan") else f" at {at} Hz"))
-        if np.isfinite(gain):
-            told.append(f"gain margin {gain:.3g} dB" + (f" up and {-less:.3g} dB down" if np.isfinite(less) else ""))
-        elif not np.isnan(gain):
-            told.append("unlimited gain margin upwards" + (f", {-less:.3g} dB downwards" if np.isfinite(less) else ""))
+        if not np.isnan(gain):
+            told.append(describe_gain(gain, less))
         return ", ".join(told)
 
     def unstable_poles(self, delay: float) -> float:
@@ -271,6 +269,13 @@ class DelayMargin(Summarised):
             moduli.legend(fontsize=6.5)
         circle.set_title(self.summary(), fontsize=7, wrap=True)
         return figure
+
+
+def describe_gain(up: float, down: float) -> str:
+    """Gain margin upwards and, where it is limited, downwards [dB]."""
+    if np.isfinite(up):
+        return f"gain margin {up:.3g} dB" + (f" up and {-down:.3g} dB down" if np.isfinite(down) else "")
+    return "unlimited gain margin upwards" + (f", {-down:.3g} dB downwards" if np.isfinite(down) else "")
 
 
 def crossings(loop: Loop) -> np.ndarray:

@@ -12,6 +12,7 @@ a block has a slower rate of its own, L is the response at the frequency of the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -66,6 +67,19 @@ def open_loop_and(loop: Loop, names: Sequence[str]) -> tuple[StateSpace | Conden
     return StateSpace(a, b, -c[:n], -d[:n], dt), StateSpace(a, b, c[n:], d[n:], dt)
 
 
+def opened(loop: Loop, inputs: np.ndarray, names: Sequence[str], period: int) -> StateSpace | Condensed | list[TickMap]:
+    """L of a loop that is cut elsewhere: closed where channels give their values to entries ``inputs`` of its vector.
+
+    If its ticks differ over a ``period``, one map for each of them.
+    """
+    found = _measured(loop, names, inputs, period)
+    if isinstance(found, list):
+        return [TickMap(one.a, one.b, -one.c, -one.d) for one in found]
+    return (
+        found.negative() if isinstance(found, Condensed) else StateSpace(found.a, found.b, -found.c, -found.d, found.dt)
+    )
+
+
 def answer(loop: Loop, names: Sequence[str]) -> StateSpace:
     """From the probe to channels at the end of the same tick, where those that the rig writes are of the next one."""
     found = _measured(loop, names)
@@ -78,13 +92,17 @@ def whole(found: StateSpace | Condensed) -> StateSpace:
     return small.dense() if isinstance(small, Condensed) else small
 
 
-def _measured(loop: Loop, names: Sequence[str]) -> StateSpace | Condensed | list[TickMap]:
-    """From the probe to channels; of a loop whose ticks differ, one map for each tick of its period."""
+def _measured(
+    loop: Loop, names: Sequence[str], inputs: np.ndarray | None = None, period: int = 1
+) -> StateSpace | Condensed | list[TickMap]:
+    """From the probe, or other ``inputs``, to channels; of a loop whose ticks differ, one map for each tick of its
+    period."""
     outputs = np.array([loop.index[name] for name in names], dtype=int)
     states = loop.dynamic_indices()
-    if loop.period > 1:
-        return _of_each_tick(loop, states, outputs)
-    n, columns = states.size, np.concatenate([states, loop.state_indices(PROBE, "value")])
+    inputs = loop.state_indices(PROBE, "value") if inputs is None else inputs
+    if math.lcm(loop.period, period) > 1:
+        return _of_each_tick(loop, states, inputs, outputs, math.lcm(loop.period, period))
+    n, columns = states.size, np.concatenate([states, inputs])
     rows = np.concatenate([states, outputs])
     pieces = taken_apart(loop, columns, rows, perturbed)
     small = None if pieces is None else condensed(pieces, n, loop.dt)
@@ -101,8 +119,10 @@ def _measured(loop: Loop, names: Sequence[str]) -> StateSpace | Condensed | list
     return StateSpace(a=a, b=b, c=c, d=both[n:, n:], dt=loop.dt)
 
 
-def _of_each_tick(loop: Loop, states: np.ndarray, outputs: np.ndarray) -> list[TickMap]:
-    ticks = tick_maps(loop, states, loop.state_indices(PROBE, "value"), outputs)
+def _of_each_tick(
+    loop: Loop, states: np.ndarray, inputs: np.ndarray, outputs: np.ndarray, period: int
+) -> list[TickMap]:
+    ticks = tick_maps(loop, states, inputs, outputs, period)
     if Linearisation(monodromy(ticks), loop.dt, len(ticks)).stable:
         return ticks
     inner, outer = find_memory(loop, states).bases()

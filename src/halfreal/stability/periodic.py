@@ -52,10 +52,10 @@ class PeriodicModel(StateSpace):
     ticks: tuple[TickMap, ...] = ()
 
 
-def tick_maps(loop: Loop, states: np.ndarray, inputs: np.ndarray, outputs: np.ndarray) -> list[TickMap]:
+def tick_maps(loop: Loop, states: np.ndarray, inputs: np.ndarray, outputs: np.ndarray, period: int) -> list[TickMap]:
     """The maps of the ticks of a period, by entries of the loop's vector; the loop is left as it was."""
     base, n, rows, maps = loop.vector.copy(), states.size, np.concatenate([states, outputs]), []
-    for _ in range(loop.period):
+    for _ in range(period):
         by_state, by_input = derivative(loop, states, rows), derivative(loop, inputs, rows)
         maps.append(TickMap(by_state[:n], by_input[:n], by_state[n:], by_input[n:]))
         loop.run(1, event_room=0)

@@ -38,7 +38,7 @@ FEWEST, FADES = 9, 0.6
 """Samples of a line, and the share of its slope in the first third that is left in the last where growth fades."""
 ALONE, ROUNDING = 0.1, 1e-6
 """Share of the largest entry of a field that the others are perturbed by at least, and measured in at least."""
-LEAST, MOST = 1e-10, 0.1
+LEAST, MOST = 1e-10, 0.5
 """Deviations relative to the motion between which a neighbour that runs freely is followed."""
 
 

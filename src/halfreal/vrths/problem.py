@@ -32,6 +32,7 @@ from ..kernels.loop import Loop
 from ..models.excitations import Chirp, silence
 from ..models.schemes.exact import Exact
 from ..models.structures.partition import Partition
+from ..rigs.sensors import IDEAL
 from ..rigs.servo_hydraulic import ServoHydraulic
 from ..runs.lean import lean_rehearsal
 from ..runs.reference import assembled
@@ -79,7 +80,7 @@ def couplings() -> dict[str, Coupling]:
     rig = bench(case(CASES[0]))
     inverse = rig.inverse()
     feedback = case(CASES[0]).coupling.model_dump(mode="json")
-    late = {"prediction": rig.sensors.force.delay}
+    late = {"prediction": rig.sensors.force.slow_delay}
     kalman = {
         "coefficients": rig.inverse(5),
         "command_noise": 1e-4,
@@ -126,8 +127,8 @@ def perturbed(definition: Definition, number: int) -> Definition:
 
 def without_noise(definition: Definition) -> Definition:
     """The definition with ideal sensors that keep their delay."""
-    rig, ideal = bench(definition), {"noise": 0.0, "resolution": 0.0, "range": None}
-    return definition.unchecked_copy({"rig": rig.with_sensors(rig.sensors.changed(ideal, ideal))})
+    rig = bench(definition)
+    return definition.unchecked_copy({"rig": rig.with_sensors(rig.sensors.changed(IDEAL, IDEAL))})
 
 
 # --- runs -------------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from .choice import choice
 from .memory import SETTLED, rounded
 
 if TYPE_CHECKING:
+    from ...runs.run import Run
     from ...studies.check.examined import Examined
     from .coupling import Harmonic
 
@@ -36,7 +37,8 @@ MOST_TICKS = 20_000
 def advice(coupling: Harmonic, examined: Examined) -> Iterable[Finding]:
     """What was chosen for the coupling, whether the rig will answer it, and whether the gap closes."""
     chosen = choice(examined.definition, coupling, lambda: examined.plant)
-    yield from told(chosen.as_text(lambda: examined.plant, examined.definition.timing.step))
+    closes = not stays_open(coupling, examined)
+    yield from told(chosen.as_text(lambda: examined.plant, examined.definition.timing.step, closes=closes))
     yield from on_answer(coupling, examined)
     yield from on_excited(coupling, examined)
     yield from on_gap(coupling, examined)
@@ -107,6 +109,21 @@ def on_excited(coupling: Harmonic, examined: Examined) -> Iterable[Finding]:
             yield Finding("warning", event.text.removeprefix(WARNING))
 
 
+def stays_open(coupling: Harmonic, examined: Examined) -> bool:
+    """Whether the gap does not close in the rehearsal, which then contradicts any rate of small errors."""
+    run = examined.rehearsal
+    if run.outcome != "completed" or NMSE not in run.signals:
+        return run.outcome != "completed"
+    if coupling.identification_time >= examined.definition.timing.duration:
+        return False  # it has not begun to close
+    return gap_left(run) > OPEN and not ways_to_close(coupling, examined)[0].startswith(CLOSING)
+
+
+def gap_left(run: Run) -> float:
+    """Gap over target, root mean squares, at the end of a rehearsal."""
+    return float(np.sqrt(run.signals[NMSE].values[-1]))
+
+
 def on_gap(coupling: Harmonic, examined: Examined) -> Iterable[Finding]:
     """The gap at the end of a rehearsal, with a warning and what would help if it is open."""
     run = examined.rehearsal
@@ -115,7 +132,7 @@ def on_gap(coupling: Harmonic, examined: Examined) -> Iterable[Finding]:
     if NMSE not in run.signals:
         yield note(f"convergence of the gap is not known, because {NMSE} is not recorded; add it to record.channels")
         return
-    left = float(np.sqrt(run.signals[NMSE].values[-1]))
+    left = gap_left(run)
     share = f"{100 * left:.3g} %" if left >= 1e-4 else "less than 0.01 %"
     worst = " on the worst axis" if len(examined.definition.interface) > 1 else ""
     text = f"gap at the end of the rehearsal: {share} of the target{worst}"

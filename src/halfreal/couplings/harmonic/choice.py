@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -33,7 +33,7 @@ from ...errors import DefinitionError, Fault, HalfrealError
 from ...models.remembered import remembered
 from .excitation import with_harmonics
 from .lever import Lever, balanced
-from .memory import SETTLED, rounded, time_constant
+from .memory import CLOSES, SETTLED, rounded, time_constant
 from .trial import MOST_TICKS, closing_drive, try_out
 
 if TYPE_CHECKING:
@@ -71,6 +71,10 @@ class Choice:
     def __str__(self) -> str:
         return f"chosen: coupling.{self.key} = {self.value}, {self.reason}"
 
+    def without_rate(self) -> Choice:
+        """The same without a rate at which the gap closes."""
+        return replace(self, reason="from the model of the plant") if CLOSES in self.reason else self
+
 
 @dataclass(frozen=True)
 class Chosen(Generic[H]):
@@ -89,15 +93,17 @@ class Chosen(Generic[H]):
             coupling = coupling.with_model(plant().response(2 * np.pi * coupling.hz))
         return coupling.adapting()
 
-    def as_text(self, plant: Plant, step: float) -> list[str]:
-        """What was chosen, and what the poles of a loop at rest do not give of the coupling."""
+    def as_text(self, plant: Plant, step: float, *, closes: bool = True) -> list[str]:
+        """What was chosen, and what the poles of a loop at rest do not give of the coupling; no rate at which the gap
+        closes where a rehearsal shows that it does not."""
         coupling = self.coupling
-        told = [str(choice) for choice in self.choices]
+        told = [str(choice if closes else choice.without_rate()) for choice in self.choices]
         if coupling.identification_time > 0.0:
             told += short_identification(coupling.identification_time, time_constant(plant()))
         by_rule = any(choice.key.endswith("memory") for choice in self.choices)
         scaled = coupling.in_metres(self.lever)
-        return told + scaled.adaption_remarks(lambda: self.lever.plant(plant()), step, by_rule)
+        remarks = scaled.adaption_remarks(lambda: self.lever.plant(plant()), step, by_rule)
+        return told + [one for one in remarks if closes or CLOSES not in one]
 
 
 def short_identification(time: float, slowest: float) -> list[str]:
@@ -239,7 +245,7 @@ class Choosing(Generic[H]):
                 return why, lacking
             if trial.closes:
                 why = "" if longer == lacking else "longer than each harmonic alone would need: "
-                return f"{why}simulated with all together, the gap closes as exp({trial.rate:.2g} t/s)", longer
+                return f"{why}simulated with all together, {CLOSES} as exp({trial.rate:.2g} t/s)", longer
         return (
             "with which the gap does not close in a simulation with all harmonics: give the coupling fewer",
             longer,

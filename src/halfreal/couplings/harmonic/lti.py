@@ -89,7 +89,7 @@ def loop_plant(loop: Loop, target: Sequence[str], measured: Sequence[str]) -> St
     outputs = np.array([loop.index[name] for name in target])
     # a measurement of this tick is part of the state with which the tick begins, a target comes out of the tick
     now = np.array([states == loop.index[name] for name in measured], dtype=float)
-    ticks = tick_maps(loop, states, loop.state_indices(PROBE, "value"), outputs)
+    ticks = tick_maps(loop, states, loop.state_indices(PROBE, "value"), outputs, loop.period)
     return mean_model([TickMap(one.a, one.b, now - one.c, -one.d) for one in ticks], loop.dt)
 
 

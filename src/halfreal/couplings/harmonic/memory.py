@@ -29,6 +29,8 @@ from ...stability.regulated_plant import closed_loop, growth
 from .envelope import growth_rates
 from .lti import gap_response, largest_stable_gain, resonator
 
+CLOSES = "near the solution the gap closes"
+"""Of every rate that holds for small errors alone."""
 SAFETY = 2.0
 """Times the shortest stable memory."""
 LONGEST = 4.0

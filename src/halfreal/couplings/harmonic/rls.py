@@ -79,7 +79,7 @@ from .kernel import (
     unanswered,
     write,
 )
-from .memory import rls_memories, rounded, shortest, time_constant
+from .memory import CLOSES, rls_memories, rounded, shortest, time_constant
 
 USUAL_MEMORY, USUAL_IDENTIFICATION_MEMORY = 1.0, 2.0
 USUAL = {"memory": USUAL_MEMORY, "identification_memory": USUAL_IDENTIFICATION_MEMORY}
@@ -213,14 +213,12 @@ def harmonic_rls_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 
 
 def closing(rate: float, plant: StateSpace) -> str:
-    """How fast the gap closes where errors of the drive die out at this rate [1/s]: no faster than the plant rings."""
+    """How fast the gap closes where small errors of the drive die out at this rate [1/s]: no faster than the plant
+    rings."""
     ringing = -1.0 / time_constant(plant)
     if rate >= ringing:
-        return f"with which the gap closes as exp({rate:.3g} t/s)"
-    return (
-        f"with which the gap closes as exp({ringing:.3g} t/s), limited by the plant's ringing; "
-        "errors of the drive decay faster"
-    )
+        return f"{CLOSES} as exp({rate:.3g} t/s)"
+    return f"{CLOSES} as exp({ringing:.3g} t/s), limited by the plant's ringing; errors of the drive decay faster"
 
 
 class HarmonicRls(Harmonic):
@@ -306,7 +304,7 @@ class HarmonicRls(Harmonic):
             drives = self.drives(plant().channels) if self.identifies else 1
             memory, learning, rate = rls_memories(plant(), self.hz, given, drives)
             found = {"memory": memory, "identification_memory": learning}
-            why = closing(rate, plant())
+            why = f"with which {closing(rate, plant())}"
             return why, {name: value for name, value in found.items() if name not in given}
         if "memory" in given:
             return "", {}
@@ -331,7 +329,7 @@ class HarmonicRls(Harmonic):
         loop = plant()
         rate = max(float(growth_rates(loop, float(hz), np.array(memory), np.array(learning))) for hz in self.hz)
         if rate < 0.0:
-            return [f"while it identifies and adapts simultaneously: {closing(rate, loop).removeprefix('with which ')}"]
+            return [f"while it identifies and adapts simultaneously: {closing(rate, loop)}"]
         return [
             "while it identifies and adapts simultaneously, errors of the drive grow as "
             f"exp({rate:.3g} t/s), and the gap "

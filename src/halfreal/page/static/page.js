@@ -114,7 +114,7 @@ function showStatus() {
   if (going) { $("progress").max = going[1]; $("progress").value = going[0]; }
   figures($("figures"), [
     ["rate", status.rate == null ? null : `${+status.rate.toPrecision(6)} Hz`], ["execution, mean", micro(status.mean_execution)], ["execution, maximum", micro(status.max_execution)],
-    ["latency, 99 % below", micro(status.p99_lateness)], ["latency, maximum", micro(status.max_lateness)], ["overruns", count(status.overruns)],
+    ["latency, 99 % below", micro(status.p99_lateness)], ["latency, maximum", micro(status.max_lateness)], ["overruns", status.stalls ? `${count(status.overruns)} (in the test: ${status.stalls})` : count(status.overruns)],
     ["late datagrams", count(status.late)], ["lost datagrams", count(status.lost)], ["age of measurement", status.age == null ? null : `${(1e3 * status.age).toFixed(2)} ms`],
     ["recording", status.record_rate == null ? null : `${bytes(status.record_rate)}/s`], ["rows not yet written", count(status.waiting_rows)], ["disk left", bytes(status.disk_left)]]);
   const way = status.motion;
@@ -163,6 +163,8 @@ function showCheck(check) {
 }
 function showOver(over) {
   $("over").hidden = false; $("over").dataset.ended = "yes"; put("over-text", over.text);
+  put("over-word", over.word || ""); $("over-word").className = over.word === "ACCEPTED" ? "go" : "no-go"; $("over").classList.toggle("bad", over.word === "NOT ACCEPTED");
+  $("judged").replaceChildren(...(over.judged || []).map(text => element("li", text)));
   $("report").hidden = $("report-link").hidden = !over.run;
   if (over.run && shownReport !== over.run) { shownReport = over.run; $("report").src = "/report"; }
   showStatus();

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...figures import BAD, GOOD, QUIET
+from ...runs.validity import IN_ANY_MOTION
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +25,8 @@ def draw(figure: Figure, chart: Chart) -> None:
     if chart.measure == "delay":
         fill(figure, axes, x, y, 1e3 * chart.margin, "margin: delay to the boundary [ms]")
     else:
-        fill(figure, axes, x, y, chart.margin, "margin: decay rate of the slowest pole [1/s]")
+        what = "deviations from the motion" if chart.measure == "motion" else "the slowest pole"
+        fill(figure, axes, x, y, chart.margin, f"margin: decay rate of {what} [1/s]")
     for curve in chart.branches:
         axes.plot(curve[:, 0] * fx, curve[:, 1] * fy, color=QUIET, linewidth=0.7)
     for curve in chart.boundary:
@@ -35,7 +37,7 @@ def draw(figure: Figure, chart: Chart) -> None:
         ylabel=f"{chart.y.place} [{uy}]",
         xlim=(x[0], x[-1]),
         ylim=(y[0], y[-1]),
-        title="stability chart",
+        title="stability chart" if chart.holds == IN_ANY_MOTION else f"stability chart, {chart.holds}",
     )
     name_regions(axes, x, y, chart.margin)
 

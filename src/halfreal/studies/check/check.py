@@ -15,6 +15,7 @@ from ...contracts import finding
 from ...contracts.finding import Finding, Verdict
 from ...definition.definition import Definition
 from ...runs.loop_stability import LoopStability
+from ...runs.peaks import Peaks
 from ...runs.rehearse import Progress
 from ...runs.run import Run
 from ...stability.linearise import Linearisation
@@ -22,6 +23,8 @@ from ...summaries import Summarised, html_table
 from ..uncertainty.uncertainty import UncertaintyStudy
 from .criteria import CRITERIA
 from .examined import Examined
+from .influence import Influence
+from .influence import influences as find_influences
 from .motion import Motion
 from .nonlinear import Nonlinear
 
@@ -44,6 +47,10 @@ class Check(Summarised):
     free_motion: FreeMotion | None = None
     motion: Motion | None = None
     """Trials in motion, of a loop that is not proven linear."""
+    influences: tuple[Influence, ...] = ()
+    """Numbers of the definition that the binding margin depends on most; of a GO only where requested."""
+    peaks: Peaks | None = None
+    """Shares of limits and ranges with other noise."""
 
     @property
     def verdict(self) -> Verdict:
@@ -69,6 +76,11 @@ class Check(Summarised):
     def linearisation(self) -> Linearisation:
         return self.stability.linearisation
 
+    @property
+    def stable(self) -> bool:
+        """Whether the loop is not known to be unstable at rest."""
+        return self.linearisation.stable or self.stability.poles_unknown
+
     def summary(self) -> str:
         return f"{self.verdict}: {self.reasons[0]}"
 
@@ -80,12 +92,21 @@ class Check(Summarised):
 
     def _repr_html_(self) -> str:
         rows = [("verdict", self.verdict), *(("reason", one) for one in self.reasons)]
-        rows += [("binding constraint", self.binding), *(("remedy", one) for one in self.remedies)]
+        rows += [
+            ("binding constraint", self.binding),
+            *(("depends on", str(one)) for one in self.influences),
+            *(("remedy", one) for one in self.remedies),
+        ]
         return html_table([(name, text) for name, text in rows if text])
 
 
 def check(
-    definition: Definition, *, text: str | None = None, on_progress: Progress | None = None, remedies: bool = True
+    definition: Definition,
+    *,
+    text: str | None = None,
+    on_progress: Progress | None = None,
+    remedies: bool = True,
+    influences: bool = False,
 ) -> Check:
     """Check a test: stability, margins, rehearsal, uncertainty.
 
@@ -94,11 +115,13 @@ def check(
     definition
         The test.
     text
-        The definition as its file has it, for the record.
+        The definition as its file has it, for the record, and with the mark of a search for its coupling.
     on_progress
         Callback with (done, total), called while it works.
     remedies
-        Whether to search for what would make the test pass.
+        Whether to search for what would make the test pass, and what the binding margin depends on.
+    influences
+        Whether to compute what the binding margin depends on of a GO, too.
 
     Returns
     -------
@@ -108,6 +131,7 @@ def check(
     examined = Examined(definition, text, on_progress, remedies)
     findings = tuple(one for criterion in CRITERIA for one in criterion(examined))
     run = judged(examined, findings)
+    explain = influences or (remedies and finding.verdict(findings) != "GO")
     return Check(
         findings,
         examined.stability,
@@ -116,6 +140,8 @@ def check(
         examined.uncertainty,
         examined.cycles,
         examined.motion,
+        find_influences(examined, findings) if explain else (),
+        examined.peaks,
     )
 
 

@@ -13,9 +13,11 @@ from ...contracts.context import Purpose
 from ...contracts.state_space import StateSpace
 from ...definition.definition import Definition
 from ...kernels.loop import Loop
+from ...runs.adapted import Adapted, adapted
 from ...runs.build import build, plant
 from ...runs.continuous import delay_equation, has_delay_equation
 from ...runs.loop_stability import LoopStability, cut_loop, loop_stability
+from ...runs.peaks import Peaks, peaks_of
 from ...runs.rehearse import Progress, rehearse
 from ...runs.run import DelayEquation, Run
 from ...runs.validity import is_nonlinear
@@ -54,8 +56,8 @@ class Examined:
 
     @property
     def stable(self) -> bool:
-        """Whether the loop is stable at rest."""
-        return self.stability.linearisation.stable
+        """Whether the loop is not known to be unstable at rest."""
+        return self.stability.linearisation.stable or self.stability.poles_unknown
 
     @property
     def sound(self) -> bool:
@@ -69,6 +71,14 @@ class Examined:
         return rehearse(self.definition, text=self.text, stability=self.stability, on_progress=progress)
 
     @cached_property
+    def peaks(self) -> Peaks | None:
+        """Shares of limits and ranges in rehearsals with other noise; None without noise and ranges, or if the
+        rehearsal was not completed."""
+        if self.rehearsal.outcome != "completed":
+            return None
+        return peaks_of(self.definition, 1.0 - self.definition.acceptance.least("limit_reserve"))
+
+    @cached_property
     def continuous(self) -> DelayEquation | None:
         """The loop in continuous time, a delay equation; None where it is not known."""
         return delay_equation(self.definition) if has_delay_equation(self.definition) else None
@@ -77,10 +87,17 @@ class Examined:
     def motion(self) -> Motion | None:
         """The test in motion, tried with what its acceptance promises; None if it is unstable at rest, or proven
         linear."""
-        if not self.sound or self.stability.proven_linear:
+        if not self.sound or self.stability.proven_linear or self.stability.untried:
             return None
         worst = None if self.uncertainty is None or self.uncertainty.worst_growth >= 0.0 else self.uncertainty.worst
         return study_motion(self.definition, self.stability, worst, self._progress("motion"))
+
+    @cached_property
+    def adapted(self) -> tuple[Adapted, ...]:
+        """The loop with the coefficients that it reaches in its rehearsal; empty if it does not adapt."""
+        if self.stability.poles_unknown or self.stability.rig_fault is not None:
+            return ()
+        return adapted(self.definition, self.stability.linearisation)
 
     @cached_property
     def nonlinear(self) -> Nonlinear | None:
@@ -88,7 +105,7 @@ class Examined:
 
         There the linearisation says that nonlinear elements are taken at their initial stiffness.
         """
-        if not self._judged_nonlinear:
+        if not self._judged_nonlinear or self.stability.untried:
             return None
         poles = self.stability.linearisation.continuous
         slowest = complex(poles[0]) if poles.size else 0.0
@@ -97,8 +114,9 @@ class Examined:
 
     @cached_property
     def cycles(self) -> FreeMotion | None:
-        """Limit cycles of the loop left to itself; None where a nonlinear loop is not judged either."""
-        if self.nonlinear is None or self.definition.slow is not None:
+        """Limit cycles of the loop left to itself; None where a nonlinear loop is not judged either, or its model at
+        rest is not known."""
+        if self.nonlinear is None or self.definition.slow is not None or self.stability.poles_unknown:
             return None
         from .free_motion import free_motion
 
@@ -106,10 +124,10 @@ class Examined:
 
     @cached_property
     def uncertainty(self) -> UncertaintyStudy | None:
-        """The loop for all that its uncertain numbers may be; None if there are none."""
+        """The loop for all that its uncertain numbers may be; None if there are none, or its poles are not known."""
         return (
             study_uncertainty(self.definition, SAMPLES, on_progress=self._progress("uncertainty"))
-            if self.definition.uncertainty
+            if self.definition.uncertainty and not self.stability.poles_unknown
             else None
         )
 
@@ -123,13 +141,13 @@ class Examined:
         if on_progress is None:
             return None
         stages = dict(STAGES)
-        if not self.sound or self.stability.proven_linear:
+        if not self.sound or self.stability.proven_linear or self.stability.untried:
             del stages["motion"]
         if not self._judged_nonlinear:
             del stages["operating points"]
-        if not self._judged_nonlinear or self.definition.slow is not None:
+        if not self._judged_nonlinear or self.definition.slow is not None or self.stability.poles_unknown:
             del stages["limit cycles"]
-        if not self.definition.uncertainty:
+        if not self.definition.uncertainty or self.stability.poles_unknown:
             del stages["uncertainty"]
         names, total = list(stages), sum(stages.values())
         before = sum(stages[one] for one in names[: names.index(stage)])

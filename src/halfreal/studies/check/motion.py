@@ -16,11 +16,13 @@ import numpy as np
 
 from ...definition.acceptance import OFF
 from ...definition.definition import Definition
-from ...runs.in_motion import Trial, Trials
+from ...runs.in_motion import Trial, Trials, trials_of
+from ...runs.lag_in_motion import lag_in_motion
 from ...runs.loop_stability import LoopStability, finite
 from ...runs.margins_in_motion import MotionMargins, first_unstable, is_lost, margins_in_motion
 from ...runs.rehearse import Progress
 from ...runs.run import InMotion
+from ...runs.trial_loop import trial_loop
 
 MUCH_WORK = 2e6
 """Ticks times states of a trial from which on margins in motion are not searched where the promises are kept."""
@@ -38,6 +40,12 @@ class Promise:
     kept: bool
     margin: float | None = None
     """Where it is not kept: the change up to which the test is stable, a factor or an additional delay [s]."""
+
+    def within(self, share: float) -> tuple[float, float]:
+        """Additional delay [s] and factor at a share of the margin."""
+        if self.margin is None:
+            return share * self.trial.delay, self.trial.gain**share
+        return (share * self.margin, 1.0) if self.trial.delay > 0.0 else (0.0, self.margin**share)
 
 
 @dataclass(frozen=True)
@@ -75,18 +83,15 @@ class Motion:
         return float(self.trials.ticks * self.trials.definition.timing.step)
 
 
-def trials_of(definition: Definition, stability: LoopStability) -> Trials:
-    """The trials of a test whose loop at rest is known."""
-    poles = stability.linearisation.continuous
-    return Trials(definition, complex(poles[0]) if poles.size else 0.0)
-
-
 def study_motion(
     definition: Definition, stability: LoopStability, worst: Definition | None, on_progress: Progress | None = None
 ) -> Motion:
     """Try a test in motion; ``worst`` is the worst case of its uncertain numbers."""
     report = on_progress or (lambda done, total: None)
-    trials, lag = trials_of(definition, stability), stability.rig_lag or definition.timing.step
+    trials, lag = trials_of(definition, stability), stability.rig_lag
+    if lag is None and stability.poles_unknown:
+        lag = lag_in_motion(definition, trial_loop(definition))
+    lag = lag or definition.timing.step
     motion = Motion(trials, lag)
     if motion.defined.unstable:
         return motion
@@ -98,7 +103,7 @@ def study_motion(
     margins = None
     if all(one.kept for one in promises) and trials.work <= MUCH_WORK:
         share, factor = definition.acceptance.least("delay_margin"), required_gain(definition)
-        margins = margins_in_motion(trials, lag, share, factor, stability.margin)
+        margins = margins_in_motion(trials, lag, share, factor, stability.gains)
     tried = None if worst is None else trials_of(worst, stability).attempt()
     return replace(motion, promises=tuple(promises), margins=margins, worst=tried)
 

@@ -15,10 +15,12 @@ from ...couplings.model_inverse import ModelInverse
 from ...definition.definition import Definition
 from ...definition.paths import with_values
 from ...errors import HalfrealError
+from ...runs.alike import alike
 from ...runs.loop_stability import LoopStability, linearised
 from ...runs.pure_delay import with_pure_delay
 from ...runs.reference import EmulationError, emulate
 from .examined import Examined
+from .motion import is_proven_linear
 from .nonlinear import scaled
 
 WORST_CASE = "a smaller uncertainty, or a coupling that is stable in the worst case"
@@ -29,13 +31,14 @@ OTHERWISE = (
     "chart' shows where the loop is stable over two numbers of the definition"
 )
 """For a loop that is unstable, where nothing that was tried helps, and nothing can be tuned."""
-FOLLOWING = (
-    "a rig that tracks better, a shorter step or another integration scheme, quieter sensors; or another "
-    "limit in [acceptance], if justified"
-)
-"""In the same way for one that is below acceptance."""
 SMALLER = (0.5, 0.1)
 """Times the excitation that is tried for a test that is unstable in motion."""
+OUTCOME = {"GO": ": the test is a GO with it", "MARGINAL": ": stable with it, but below acceptance"}
+"""Of a trial, by its verdict."""
+BISECTIONS = 3
+"""Trials towards each end of an interval."""
+PARTS = (0.98, 0.8, 0.6, 0.4, 0.2)
+"""Of the critical delay, which a rig's lag may be."""
 ORDERS = (2, 3)
 """Of inverses that are fitted to the rig as it is measured."""
 
@@ -46,12 +49,12 @@ def stabilising(examined: Examined) -> list[str]:
     has = stability.rig_lag
     found = [
         *inverse_remedy(definition),
-        *prediction_remedy(definition, has),
+        *prediction_remedy(examined),
         *step_remedy(definition, has),
         *coupling_remedy(definition),
         *delay_remedy(definition, has, stability.critical_delay),
     ]
-    return [*(found or size_remedy(definition, stability)), *general_remedy(definition, "" if found else OTHERWISE)]
+    return [*(found or size_remedy(definition, stability)), *general_remedy(examined, "" if found else OTHERWISE)]
 
 
 def accepting(examined: Examined) -> list[str]:
@@ -68,7 +71,7 @@ def accepting(examined: Examined) -> list[str]:
             found.append(f"{text}: the test is a GO with it")
     if not found:
         found = smaller_specimen(definition, stability)
-    return [*found, *general_remedy(definition, "" if found else FOLLOWING)]
+    return [*found, *general_remedy(examined, "" if found else following(definition))]
 
 
 def stabilising_motion(examined: Examined) -> list[str]:
@@ -88,14 +91,29 @@ def stabilising_motion(examined: Examined) -> list[str]:
             break
         if trial(smaller, definition.coupling) == "GO":
             found.append(f"a smaller excitation: with {factor:g} times this one the test is a GO")
-    return [*found, *general_remedy(definition, "" if found else OTHERWISE)]
+    return [*found, *general_remedy(examined, "" if found else OTHERWISE)]
 
 
-def general_remedy(definition: Definition, otherwise: str) -> list[str]:
-    """The search for a coupling, where there is one for the test; else something else, if there is need."""
-    from ..tuning.search import applies
+def following(definition: Definition) -> str:
+    """In the same way for a test that is below acceptance; quieter sensors only where there is noise."""
+    sensors = definition.rig.known_sensors
+    quiet = sensors is not None and sensors.displacement.noise == sensors.force.noise == 0.0
+    quieter = "" if quiet else ", quieter sensors"
+    return (
+        f"a rig that tracks better, a shorter step or another integration scheme{quieter}; or another limit in "
+        "[acceptance], if justified"
+    )
 
-    if not applies(definition) or definition.rig.as_table is not None:
+
+def general_remedy(examined: Examined, otherwise: str) -> list[str]:
+    """The search for a coupling, where there is one for the test and it was not made; else something else, if there is
+    need."""
+    from ..tuning.families import applies
+    from ..tuning.mark import is_tuned
+
+    definition = examined.definition
+    searched = examined.text is not None and is_tuned(examined.text, definition)
+    if not searched and (not applies(definition) or definition.rig.as_table is not None):
         return [TUNE]
     return [otherwise] if otherwise else []
 
@@ -103,6 +121,7 @@ def general_remedy(definition: Definition, otherwise: str) -> list[str]:
 def trial(definition: Definition, coupling: Coupling) -> str:
     """The verdict on the test with another coupling, by its stability, margins and rehearsal; "" if it cannot be."""
     from .criteria.acceptance import of_errors, of_margins
+    from .criteria.limits import limits, ranges
     from .criteria.motion import motion
     from .criteria.rehearsal import rehearsal
 
@@ -112,6 +131,7 @@ def trial(definition: Definition, coupling: Coupling) -> str:
             return "NO-GO"
         found: list[Finding] = [*of_margins(variant)]
         found = found or [*rehearsal(variant), *of_errors(variant)]
+        found = found or [*limits(variant), *ranges(variant)]
         return verdict(found if verdict(found) != "GO" else [*motion(variant)])
     except HalfrealError:
         return ""
@@ -173,44 +193,58 @@ def inverse_remedy(definition: Definition) -> list[str]:
 
 def so(definition: Definition, coupling: Coupling) -> str:
     """What the test is with a coupling that makes its loop stable, for people."""
-    words = {"GO": ": the test is a GO with it", "MARGINAL": ": stable with it, but below acceptance"}
-    return words.get(trial(definition, coupling), "")
+    return OUTCOME.get(trial(definition, coupling), "")
 
 
-def prediction_remedy(definition: Definition, delay: float | None) -> list[str]:
-    """The interval of predictions that make the loop stable, for a loop without one or with a wrong one."""
+def prediction_remedy(examined: Examined) -> list[str]:
+    """A prediction by the rig's lag that makes the loop stable, and the interval about it in which the test is a GO."""
+    definition, delay = examined.definition, examined.stability.rig_lag
     tried = definition.coupling.predicting(delay) if delay and delay > 0.0 else None
     if tried is None or not delay:
         return []
-
-    def stable(time: float) -> bool:
-        return linearised(definition.unchecked_copy({"coupling": definition.coupling.predicting(time)})).stable
-
-    if not stable(delay):
+    if not linearised(definition.unchecked_copy({"coupling": tried})).stable:
         return []
-    low, high = (edge(stable, delay, end) for end in (0.0, 4.0 * delay))
-    return [
-        f"forward prediction (order {tried.order}, {tried.points} points) by {units.text(low, 's', 3)} to "
-        f"{units.text(high, 's', 3)}, best by the rig's lag of {units.text(delay, 's')}{so(definition, tried)}"
-    ]
+
+    def go(time: float) -> bool:
+        coupling = definition.coupling.predicting(time)
+        return coupling is not None and trial(definition, coupling) == "GO"
+
+    what, lag = f"forward prediction (order {tried.order}, {tried.points} points)", units.text(delay, "s")
+    outcome = so(definition, tried)
+    if outcome != OUTCOME["GO"] or not is_proven_linear(definition, examined.stability):
+        return [f"{what} by the rig's lag of {lag}{outcome}"]
+    with alike():
+        low, high = (go_end(go, delay, end) for end in (0.0, 4.0 * delay))
+    if low == high:
+        return [f"{what} by the rig's lag of {lag}{outcome}"]
+    between = f"{units.text(low, 's')} to {units.text(high, 's')}"
+    return [f"{what} by {between}, the rig's lag being {lag}{outcome}"]
 
 
-def edge(stable: Callable[[float], bool], inside: float, outside: float) -> float:
-    """Where stability ends between a stable value and another; the other itself if it is stable too."""
-    if stable(outside):
-        return outside
-    for _ in range(20):
-        middle = 0.5 * (inside + outside)
-        inside, outside = (middle, outside) if stable(middle) else (inside, middle)
-    return inside
+def go_end(go: Callable[[float], bool], inside: float, outside: float) -> float:
+    """How far from a value that is a GO towards another every trial is one: at the end, half-way, and in between."""
+    end, beyond = inside, rounded(outside)
+    if go(beyond):
+        end = beyond
+    else:
+        for _ in range(BISECTIONS):
+            middle = rounded(0.5 * (end + beyond))
+            end, beyond = (middle, beyond) if go(middle) else (end, middle)
+    middle = rounded(0.5 * (inside + end))
+    return end if end == inside or go(middle) else go_end(go, inside, middle)
+
+
+def rounded(value: float) -> float:
+    """A value as it is printed."""
+    return float(f"{value:.3g}")
 
 
 def step_remedy(definition: Definition, has: float | None) -> list[str]:
-    """A shorter step, where that alone makes the loop stable."""
+    """Shorter steps, where that alone makes the loop stable; several if the test is a GO with each."""
     step = definition.timing.step
     if has is not None and has > 1.01 * step:
         return []  # the lag is not the step's
-    longest = None
+    stable = list[Definition]()
     for divisor in (10, 5, 2):  # from the shortest on: a light virtual part is unstable again with shorter ones
         try:
             shorter = with_values(definition, {"timing.step": step / divisor})
@@ -218,8 +252,16 @@ def step_remedy(definition: Definition, has: float | None) -> list[str]:
             return []
         if not linearised(shorter).stable:
             break
-        longest = step / divisor
-    return [] if longest is None else [f"a step of {units.text(longest, 's')} or shorter"]
+        stable.append(shorter)
+    if not stable:
+        return []
+    outcomes = {units.text(one.timing.step, "s"): so(one, definition.coupling) for one in stable}
+    going = [text for text, outcome in outcomes.items() if outcome == OUTCOME["GO"]]
+    if not going:
+        longest = list(outcomes)[-1]
+        return [f"a step of {longest}{outcomes[longest]}"]
+    several = " or ".join((", ".join(going[:-1]), going[-1])) if len(going) > 1 else going[0]
+    return [f"a step of {several}{OUTCOME['GO']}"]
 
 
 def coupling_remedy(definition: Definition) -> list[str]:
@@ -233,18 +275,25 @@ def coupling_remedy(definition: Definition) -> list[str]:
 
 
 def delay_remedy(definition: Definition, has: float | None, critical: float | None) -> list[str]:
-    """A rig that lags by less than the critical delay, where the loop is stable with a little less than that."""
+    """A rig that lags by less than the critical delay: the largest lag tried with which the test is a GO, else one with
+    which it is stable."""
     if critical is None or has is None or has <= critical:
         return []
-    if not linearised(with_pure_delay(definition, 0.98 * critical)).stable:
+    lags = [rounded(part * critical) for part in PARTS]
+    for lag in lags:
+        prompt = with_pure_delay(definition, lag)
+        if trial(prompt, prompt.coupling) == "GO":
+            return [f"a rig with a lag of {units.text(lag, 's')}, without coupling{OUTCOME['GO']}"]
+    longest = with_pure_delay(definition, lags[0])
+    if not linearised(longest).stable:
         return []
-    return [f"a rig with a lag below {units.text(critical, 's')}, without coupling"]
+    return [f"a rig with a lag of {units.text(lags[0], 's')}, without coupling{so(longest, longest.coupling)}"]
 
 
 def size_remedy(definition: Definition, stability: LoopStability) -> list[str]:
     """A smaller specimen against the virtual part: it scales the gain of the loop."""
     margin = stability.margin
-    if margin is None:
+    if margin is None or definition.targets == "force":
         return []
     crossed = np.flatnonzero((margin.gains > 0.0) & (margin.gains < 1.0))  # none is below one if the gain is not known
     for place in sorted(crossed, key=lambda i: float(margin.gains[i])):
@@ -266,8 +315,8 @@ def smaller_specimen(definition: Definition, stability: LoopStability) -> list[s
     """The share of the specimen with which the gain margin is what is requested, where the test is a GO with it."""
     from .criteria.truncation import high_frequency_gain_of
 
-    margin, most = stability.margin, 10.0 ** (-definition.acceptance.least("gain_margin") / 20.0)
-    if margin is None:
+    margin, most = stability.gains, 10.0 ** (-definition.acceptance.least("gain_margin") / 20.0)
+    if margin is None or definition.targets == "force":
         return []
     gain = max(10.0 ** (-margin.gain_margin_db / 20.0), high_frequency_gain_of(definition))
     if not most < gain < np.inf:

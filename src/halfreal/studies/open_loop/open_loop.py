@@ -17,6 +17,7 @@ from ...contracts.state_space import StateSpace
 from ...definition.definition import Definition
 from ...errors import HalfrealError
 from ...runs.loop_stability import linearised, open_loop_of, without_margins
+from ...runs.opaque_models import check_known
 from ...runs.validity import where_of
 from ...runs.worst_frequency import at_worst
 from ...stability.condensed import Condensed
@@ -132,6 +133,7 @@ def _open_loop(test: Definition | None, frf: FRF | None, frf_of: Measured) -> di
     why = without_margins(test)
     if why is not None:
         raise HalfrealError(f"this test has no open loop to draw: {why}; 'halfreal poles' shows its poles")
+    check_known(test)
     test, tuned = at_worst(test, lambda one: linearised(one).spectral_radius)
     names, loop = tuple(test.interface.actuators.names), open_loop_of(test)
     margin = delay_margin(loop)

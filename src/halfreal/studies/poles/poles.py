@@ -24,6 +24,7 @@ from ...errors import HalfrealError
 from ...figures import new_figure, styled
 from ...runs.continuous import delay_system, has_delay_equation
 from ...runs.loop_stability import linearised
+from ...runs.opaque_models import check_known
 from ...runs.rehearse import Progress
 from ...runs.run import Run
 from ...runs.validity import where_of
@@ -172,6 +173,7 @@ def poles(
         raise HalfrealError(
             "the delay equation is that of a test in real time whose targets are displacements; leave it out here"
         )
+    check_known(definition)
     if below_hz is not None and not below_hz > 0.0:
         raise HalfrealError(f"a highest frequency of {below_hz:g} Hz; give one above 0 Hz")
     for run in runs:

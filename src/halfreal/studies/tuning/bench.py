@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,12 +32,14 @@ from ...rigs.noise_table import share_noise
 from ...runs.alike import alike_from_now
 from ...runs.build import build
 from ...runs.error_measures import nrmse
-from ...runs.events import how_it_ended, limits_used
+from ...runs.events import how_it_ended, limit_exceeded, limits_used
 from ...runs.loop_stability import linearised
 from ...runs.measures import MOVES, MOVES_BESIDE_ALL
+from ...runs.opaque_models import check_known
 from ...runs.reference import can_emulate, emulate
 from ...runs.run import Run, Signal
 from ...runs.scored import emulated_run, score
+from ...safety.limits import Limits
 from ..check.criteria.acceptance import UNKNOWN, of_margins
 from ..check.examined import Examined
 from ..uncertainty.variation import Variation
@@ -49,6 +51,9 @@ LONGEST = 60.0
 LEARNT = 0.75
 """Part of the test after which a coupling that learns harmonics is judged."""
 MEASURED, MOVED = "measured.displacement", "rig.displacement"
+REJECTED = "rejected: "
+WIDENED = 10.0
+"""Times the limits at which a rehearsal ends, so that it shows by how much it exceeds them."""
 SIGNALS = ("target", MEASURED, MOVED)
 """Recorded; the measured displacement replaces it where a rig does not provide its true one."""
 
@@ -66,7 +71,7 @@ class Outcome:
     """Largest command."""
     command_rate: float = math.nan
     used: tuple[str, float] | None = None
-    """The limit that leaves least room, and the share of it that was used."""
+    """The limit that leaves the smallest margin, and the share of it that was used."""
     on_axes: tuple[float, ...] = ()
     """The error of each axis that counts."""
 
@@ -110,6 +115,7 @@ class Bench:
         self._pool = ThreadPoolExecutor(workers, initializer=alike_from_now)
         self._due = list(self._pool.map(self._emulated, drawn))
         self._compared: dict[int, Run | None] = {}
+        self._widened: dict[int, tuple[Limits, Limits]] = {}
         self.drawn = drawn
         self.counted = counted_axes(self.nominal, self.motion)
         """Where among the axes those stand that move, and by which couplings are judged."""
@@ -154,43 +160,57 @@ class Bench:
     def with_coupling(self, coupling: Coupling, which: int = 0) -> Definition:
         return self.drawn[which].unchecked_copy({"coupling": coupling})
 
-    def refusal(self, coupling: Coupling) -> str:
-        """Why a coupling cannot be rehearsed: it does not fit the definition, or its loop is unstable at rest."""
-        return str(self.journal.recalled("refusal", coupling, lambda: self._refusal(coupling)))
+    def misfit(self, coupling: Coupling) -> str:
+        """Why a coupling does not fit the definition; empty if it does."""
+        return str(self.journal.recalled("misfit", coupling, lambda: self._misfit(coupling)))
 
-    def _refusal(self, coupling: Coupling) -> str:
+    def _misfit(self, coupling: Coupling) -> str:
         definition = self.with_coupling(coupling)
         try:
             from_json(Definition, definition.model_dump(mode="json"))
             build(definition)
         except HalfrealError as error:
             return str(error)
-        try:
-            linearisation = linearised(definition)
-        except HalfrealError as error:
-            self.unlinearised = str(error)
-            return ""
-        return "" if linearisation.stable else linearisation.summary()
+        return ""
 
-    def short_of(self, coupling: Coupling) -> str:
-        """Which margins that [acceptance] requires a coupling does not leave; empty if it leaves them all."""
+    def instability(self, coupling: Coupling) -> str:
+        """How a loop that is unstable at rest grows; empty if it is stable, or cannot be linearised."""
 
         def found() -> str:
-            examined = Examined(self.with_coupling(coupling), tries_remedies=False)
             try:
-                return "; ".join(one.text for one in of_margins(examined) if one.text != UNKNOWN)
+                definition = self.with_coupling(coupling)
+                check_known(definition)
+                linearisation = linearised(definition)
             except HalfrealError as error:
                 self.unlinearised = str(error)
                 return ""
+            return "" if linearisation.stable else linearisation.summary()
 
-        return str(self.journal.recalled("margins", coupling, found))
+        return str(self.journal.recalled("instability", coupling, found))
+
+    def short_of(self, coupling: Coupling) -> tuple[str, float]:
+        """Which margins that [acceptance] requires a coupling does not leave, and the largest part of one that is
+        missing; empty and 0 if it leaves them all."""
+
+        def found() -> tuple[str, float]:
+            examined = Examined(self.with_coupling(coupling), tries_remedies=False)
+            try:
+                missing = [one for one in of_margins(examined) if one.text != UNKNOWN]
+            except HalfrealError as error:
+                self.unlinearised = str(error)
+                return "", 0.0
+            parts = [1.0 - one.value / one.limit if one.limit and one.value is not None else 1.0 for one in missing]
+            return "; ".join(one.text for one in missing), max(parts, default=0.0)
+
+        text, part = self.journal.recalled("margins left", coupling, found)
+        return str(text), float(part)
 
     def run(self, definition: Definition, which: int = 0, *, ideal: bool = False) -> tuple[Outcome, Signals | None]:
         """Rehearse a definition and judge it against the ``which``-th emulated system."""
         self.rehearsals += 1
         axes, dt, at = definition.interface, definition.timing.step, list(self.counted)
         n = len(axes)
-        loop = build(definition, Purpose(ideal=ideal))
+        loop = build(definition.unchecked_copy({"limits": self._wide(definition.limits)}), Purpose(ideal=ideal))
         share_noise(loop, definition.timing.ticks)
         self.by_sensors = not tells(definition, loop)
         recorded = [MEASURED if signal == MOVED and self.by_sensors else signal for signal in SIGNALS]
@@ -200,6 +220,11 @@ class Bench:
         outcome, reason = how_it_ended(definition, loop, stretch.ended)
         whole, columns = stretch.log[:, 1:], {name: 1 + i for i, name in enumerate(names)}
         log = stretch.log[:, [columns[name] for name in wanted]]
+        exceeded = None if ideal else limit_exceeded(definition, loop)
+        if exceeded is not None:
+            key, values, share = exceeded
+            percent = f"{100 * share:.{3 if share > 1.005 else 4}g}" if share < WIDENED else f"over {100 * WIDENED:g}"
+            return Outcome(f"{REJECTED}{key} {percent} % ({values})", math.inf, used=(key, share)), None
         if outcome != "completed" or len(log) < definition.timing.ticks or not np.all(np.isfinite(log)):
             return Outcome(reason or "its numbers are not finite", math.inf), None
         parts = np.split(log[self.first :], [n, 2 * n, 3 * n], axis=1)
@@ -231,6 +256,12 @@ class Bench:
             on_axes,
         )
         return found, signals
+
+    def _wide(self, limits: Limits) -> Limits:
+        """Wider limits, with which the test ends at once where they are exceeded too; the same for the same ones."""
+        if id(limits) not in self._widened:
+            self._widened[id(limits)] = limits, limits.widened(WIDENED).unchecked_copy({"after_trip": 0.0})
+        return self._widened[id(limits)][1]
 
     def _scored(self, definition: Definition, which: int, loop: Loop, log: dict[str, np.ndarray]) -> float:
         """The criterion that is minimised, of a rehearsal."""
@@ -272,7 +303,9 @@ class Bench:
 
         def one(i: int) -> bool:
             try:
-                return linearised(self.with_coupling(coupling, i)).stable
+                definition = self.with_coupling(coupling, i)
+                check_known(definition)
+                return linearised(definition).stable
             except HalfrealError as error:
                 self.unlinearised = str(error)
                 return True
@@ -282,12 +315,24 @@ class Bench:
             for found in self._pool.map(lambda i: self.journal.recalled(f"stable {i}", coupling, lambda: one(i)), which)
         )
 
-    def robust(self, coupling: Coupling, which: Sequence[int], give_up: float = math.inf) -> float:
-        """The largest error of some samples; that of the nominal rig alone if it is beyond ``give_up``."""
-        first = self.outcomes(coupling, [0])[0].error
-        if not first <= give_up or len(which) < 2:
+    def robust(self, coupling: Coupling, which: Sequence[int], give_up: float = math.inf) -> Outcome:
+        """The outcome of the sample that fails, exceeds a limit, or has the largest error; that of the nominal rig
+        alone if its error is beyond ``give_up``."""
+        (first,) = self.outcomes(coupling, [0])
+        if not first.error <= give_up or len(which) < 2:
             return first
-        return max(first, *(one.error for one in self.outcomes(coupling, [i for i in which if i])))
+        return worst_of([first, *self.outcomes(coupling, [i for i in which if i])])
+
+
+def worst_of(outcomes: Sequence[Outcome]) -> Outcome:
+    """The outcome that fails for another reason than a limit, else that which exceeds one most, else that with the
+    largest error; of those that keep the limits, what the one closest to them has used."""
+    rejected = [one for one in outcomes if one.reason]
+    if rejected:
+        return max(rejected, key=lambda one: math.inf if one.used is None else one.used[1])
+    used = [one.used for one in outcomes if one.used is not None]
+    worst = max(outcomes, key=lambda one: one.error)
+    return replace(worst, used=max(used, key=lambda one: one[1])) if used else worst
 
 
 def tells(definition: Definition, loop: Loop) -> bool:

@@ -1,15 +1,16 @@
 """Where what is left of the error comes from, by rehearsing with one thing after another made ideal.
 
-    noise            ‖x_m − x_i‖/‖r‖     noise, resolution, range of sensors and converters: as they are against ideal
+    noise            ‖x_m − x_s‖/‖r‖     noise of sensors: as it is against none
+    bounds           ‖x_s − x_i‖/‖r‖     resolution and range of sensors and converters, bounds of drives: against ideal
     feedback delay   ‖x_i − x_p‖/‖r‖     delay of the sensors: as it is against none
     tracking delay   ‖z(t − d) − z‖/‖z‖  d, A of x against z in the ideal run, by the frequency evaluation index
     amplitude        |A − 1|                 (T. Guo, C. Chen, W. Xu, F. Sanchez, Smart Mater. Struct. 23 (2014) 045042)
     tracking, rest   what neither delay nor amplitude explains of ‖x_i − z‖/‖z‖
     integration      ‖r_s − r‖/‖r‖       the emulated system by the test's own scheme and step against the exact one
 
-x_m is the measured displacement; x_i, x_p are the rig's true ones with ideal sensors, and with ideal sensors without
-delay; z is the target, r the emulated system.  The parts are not orthogonal and need not add up to the whole, and an
-error of tracking or feedback comes back through the loop: the fidelity is what it makes of the virtual part.
+x_m is the measured displacement; x_s that without noise; x_i, x_p are those with ideal sensors, and with ideal sensors
+without delay; z is the target, r the emulated system.  The parts are not orthogonal and need not add up to the whole,
+and an error of tracking or feedback comes back through the loop: the fidelity is what it makes of the virtual part.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ class Parts:
     whole: float
     """Measured against the emulated system."""
     noise: float
+    bounds: float
+    """Of resolution and range of sensors and converters, and of bounds of drives."""
     feedback_delay: float | None
     tracking_delay: float
     amplitude: float
@@ -60,6 +63,7 @@ class Parts:
         """What to work on first."""
         parts = {
             "sensor noise": self.noise,
+            "resolution or bounds of sensors and drives": self.bounds,
             "the delay of the measured force": self.feedback_delay or 0.0,
             "the rig's remaining delay": self.tracking_delay,
             "the rig's amplitude": self.amplitude,
@@ -74,14 +78,16 @@ def parts(bench: Bench, coupling: Coupling) -> Parts | None:
     """The parts of the error with a coupling, on the nominal rig; None if one of the rehearsals failed."""
     definition = bench.with_coupling(coupling)
     noisy, quiet = (bench.run(definition, ideal=ideal)[1] for ideal in (False, True))
+    silent = without_noise(bench, definition, noisy, quiet)
     in_time = without_delay(definition)
     prompt = None if in_time is None else bench.run(in_time, ideal=True)[1]
-    if noisy is None or quiet is None or (prompt is None and in_time is not None):
+    if noisy is None or quiet is None or silent is None or (prompt is None and in_time is not None):
         return None
     delay, gain, late, amplitude, rest = tracking(quiet, definition.timing.step)
     return Parts(
         whole=distance(noisy.due, noisy.measured),
-        noise=_part(noisy.measured - quiet.measured, noisy.due),
+        noise=_part(noisy.measured - silent.measured, noisy.due),
+        bounds=_part(silent.measured - quiet.measured, noisy.due),
         feedback_delay=None if prompt is None else _part(quiet.moved - prompt.moved, noisy.due),
         tracking_delay=late,
         amplitude=amplitude,
@@ -116,6 +122,9 @@ def tracking(signals: Signals, step: float) -> tuple[float, float, float, float,
     return found.delay, found.amplitude, late, amplitude, rest
 
 
+PROMPT: dict[str, Any] = {"delay": 0.0, "filter": None}
+
+
 def with_sensors(definition: Definition, motion: dict[str, Any], force: dict[str, Any]) -> Definition | None:
     """The definition with some values of its sensors of motion and of force changed; None if they are not known."""
     sensors = definition.rig.known_sensors
@@ -123,12 +132,24 @@ def with_sensors(definition: Definition, motion: dict[str, Any], force: dict[str
     return None if rig is None else definition.unchecked_copy({"rig": rig})
 
 
+def without_noise(bench: Bench, definition: Definition, noisy: Signals | None, quiet: Signals | None) -> Signals | None:
+    """A rehearsal with sensors that have no noise and are otherwise as they are, next to those with and without all of
+    their faults; where sensors are not known, all of their faults are noise."""
+    sensors = definition.rig.known_sensors
+    if sensors is None:
+        return quiet
+    if sensors.displacement.noise == sensors.force.noise == 0.0:
+        return noisy
+    silent = with_sensors(definition, {"noise": 0.0}, {"noise": 0.0})
+    return quiet if silent is None else bench.run(silent)[1]
+
+
 def without_delay(definition: Definition) -> Definition | None:
     """With sensors that are not late; a prediction of the force that makes up for them goes with their delay."""
-    prompt, sensors = with_sensors(definition, {"delay": 0.0}, {"delay": 0.0}), definition.rig.known_sensors
+    prompt, sensors = with_sensors(definition, PROMPT, PROMPT), definition.rig.known_sensors
     if prompt is None or sensors is None:
         return prompt
-    return prompt.unchecked_copy({"coupling": prompt.coupling.with_earlier_forces(sensors.force.delay)})
+    return prompt.unchecked_copy({"coupling": prompt.coupling.with_earlier_forces(sensors.force.slow_delay)})
 
 
 def noise_gain(bench: Bench, definition: Definition, noisy: Signals, quiet: Signals) -> float:

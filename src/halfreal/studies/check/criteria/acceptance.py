@@ -14,19 +14,23 @@ import numpy as np
 from .... import units
 from ....contracts.finding import Finding, note
 from ....definition.acceptance import KEPT_PHASE, LEAST_PHASE, OFF
+from ....definition.definition import Definition
 from ....runs.error_measures import FEWEST_SAMPLES
 from ....runs.ideal_phase import ideal_phase
 from ....runs.judged_samples import since
+from ....runs.loop_stability import LoopStability
 from ....runs.measures import measures, worst
+from ....stability.gain_margins import GainMargins
 from ....stability.margins import DelayMargin
 from ..examined import Examined
 from ..remedies import accepting
-from .gain import calmer
+from .gain import calmer, specimen_with
 from .margins import lag_text
 from .truncation import high_frequency_gain_of
 
 MARGINS = ("gain_margin", "phase_margin", "delay_margin")
 UNKNOWN = "the required margins are not known, so this verdict rests on the rehearsal alone"
+IN_MOTION = "margins at rest are not known: gain and delay margins are judged by trials in motion, phase is not judged"
 ERRORS = ("synchronisation", "fidelity")
 
 
@@ -39,37 +43,41 @@ def acceptance(examined: Examined) -> Iterable[Finding]:
         mend = examined.remedies(lambda: accepting(examined))
         found[0] = replace(found[0], remedies=mend)
     yield from found
+    if judged_in_motion(examined):
+        yield note(IN_MOTION)
     yield note(judged_against(examined))
 
 
 def of_margins(examined: Examined) -> Iterable[Finding]:
     """Margins of gain, phase and delay that are below what is accepted."""
     margin, asked = examined.stability.margin, examined.definition.acceptance
-    if examined.stability.margin_unknown and any(getattr(asked, name) != OFF for name in MARGINS):
+    unknown = examined.stability.margin_unknown and not judged_in_motion(examined)
+    if unknown and any(getattr(asked, name) != OFF for name in MARGINS):
         yield Finding("marginal", UNKNOWN, name="accepted margins", room=0.0)
+    if examined.stability.gains is not None:
+        yield from of_gain(examined.definition, examined.stability.gains)
     if margin is not None:
-        yield from of_gain(examined, margin)
         yield from of_high_frequency(examined)
-        yield from of_phase(examined, margin)
-        yield from of_delay(examined, margin)
+        yield from of_phase(examined.definition, examined.stability, margin)
+        yield from of_delay(examined.definition, examined.stability, margin)
 
 
-def of_gain(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
-    least = examined.definition.acceptance.least("gain_margin")
-    up, down = margin.gain_margin_db, -margin.gain_reduction_db
-    if up < least:
-        text = (
-            f"gain margin {below(up, least)} dB, required {least:g} dB: a specimen "
-            f"{more(10.0 ** (up / 20.0))} makes the loop unstable; "
-            f"{calmer(examined.definition)}"
-        )
-        yield Finding("marginal", text, up, least, "dB", name="accepted gain margin", room=0.0)
-    if down < least:
-        text = (
-            f"lower gain margin {below(down, least)} dB, required {least:g} dB: a specimen "
-            f"{100 * (1.0 - 10.0 ** (-down / 20.0)):.2g} % softer or lighter makes the loop unstable"
-        )
-        yield Finding("marginal", text, down, least, "dB", name="accepted gain margin", room=0.0)
+def judged_in_motion(examined: Examined) -> bool:
+    """Whether gain and delay are judged by trials in motion, as the margins at rest are not known."""
+    return examined.stability.poles_unknown and not examined.stability.untried
+
+
+def of_gain(definition: Definition, margin: DelayMargin | GainMargins) -> Iterable[Finding]:
+    least = definition.acceptance.least("gain_margin")
+    for name, sign, size in (("", 1.0, margin.gain_margin_db), ("lower ", -1.0, -margin.gain_reduction_db)):
+        if size < least:
+            gain = 10.0 ** (sign * size / 20.0)
+            what, helps = specimen_with(definition, gain), calmer(definition, gain)
+            text = (
+                f"{name}gain margin {below(size, least)} dB, required {least:g} dB: {what} makes the loop unstable; "
+                f"{helps}"
+            )
+            yield Finding("marginal", text, size, least, "dB", name="accepted gain margin", room=0.0)
 
 
 def of_high_frequency(examined: Examined) -> Iterable[Finding]:
@@ -90,14 +98,14 @@ def of_high_frequency(examined: Examined) -> Iterable[Finding]:
     yield Finding("marginal", text, value, least, "dB", name="accepted gain margin", room=0.0)
 
 
-def of_phase(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
-    asked, stability = examined.definition.acceptance, examined.stability
+def of_phase(definition: Definition, stability: LoopStability, margin: DelayMargin) -> Iterable[Finding]:
+    asked = definition.acceptance
     phase = margin.phase_margin_deg
     if not phase < asked.least_phase(None):
         return
     ideal = None
     if asked.phase_margin is None and stability.lag is not None:
-        ideal = ideal_phase(examined.definition, margin, stability.lag, stability.linearisation.equivalent)
+        ideal = ideal_phase(definition, margin, stability.lag, stability.linearisation.equivalent)
     least = asked.least_phase(ideal)
     if not phase < least:
         return
@@ -107,13 +115,13 @@ def of_phase(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
     yield Finding("marginal", text, phase, least, "deg", name="accepted phase margin", room=0.0)
 
 
-def of_delay(examined: Examined, margin: DelayMargin) -> Iterable[Finding]:
-    least, share = examined.definition.acceptance.least("delay_margin"), examined.stability.delay_share
+def of_delay(definition: Definition, stability: LoopStability, margin: DelayMargin) -> Iterable[Finding]:
+    least, share = definition.acceptance.least("delay_margin"), stability.delay_share
     if share is None or not share < least:
         return
     text = (
         f"an additional delay of {units.text(margin.critical_delay, 's')} makes the loop unstable, "
-        f"{below(100 * share, 100 * least)} % of {lag_text(examined.stability)}; required {100 * least:g} %"
+        f"{below(100 * share, 100 * least)} % of {lag_text(stability)}; required {100 * least:g} %"
     )
     yield Finding("marginal", text, share, least, name="accepted delay margin", room=0.0)
 
@@ -153,6 +161,7 @@ def judged_against(examined: Examined) -> str:
         ("delay_margin", f"additional delay {100 * asked.least('delay_margin'):g} % of the rig's lag"),
         ("synchronisation", f"synchronisation error up to {100 * asked.most('synchronisation'):g} %"),
         ("fidelity", f"fidelity error up to {100 * asked.most('fidelity'):g} %"),
+        ("limit_reserve", f"reserve of {100 * asked.least('limit_reserve'):g} % to limits and ranges"),
     ]
     if examined.cycles is not None:
         told.append(
@@ -161,13 +170,10 @@ def judged_against(examined: Examined) -> str:
                 f"free motion bounded up to {asked.least('amplitude_margin'):g} times the expected motion",
             )
         )
-    kept = [text for name, text in told if getattr(asked, name) != OFF]
+    without = {"phase_margin"} if examined.stability.at_feedback is not None else set()
+    without |= {"delay_margin"} if examined.definition.slow is not None else set()
+    kept = [text for name, text in told if getattr(asked, name) != OFF and name not in without]
     return f"acceptance criteria: {', '.join(kept)} (section [acceptance])" if kept else "[acceptance] sets no criteria"
-
-
-def more(factor: float) -> str:
-    """A larger specimen, for people."""
-    return f"{100 * (factor - 1.0):.2g} % stiffer or heavier" if factor < 2 else f"{factor:.2g} times as stiff or heavy"
 
 
 def below(value: float, least: float) -> str:

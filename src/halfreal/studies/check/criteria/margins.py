@@ -12,6 +12,7 @@ from ....contracts.finding import Finding
 from ....runs.loop_stability import LoopStability, finite
 from ....stability.margins import DelayMargin
 from ..examined import Examined
+from .gain import specimen_with
 from .stability import where
 
 WORTH_TELLING = 40.0
@@ -23,7 +24,10 @@ ALIKE = 0.02
 def margins(examined: Examined) -> Iterable[Finding]:
     stability = examined.stability
     margin, axes = stability.margin, examined.definition.interface
-    if not examined.sound or margin is None:
+    if not examined.sound:
+        return
+    if margin is None:
+        yield from at_feedback(examined)
         return
     further = finite(margin.critical_delay)
     name, room = least_room(stability, margin)
@@ -37,6 +41,20 @@ def margins(examined: Examined) -> Iterable[Finding]:
     at = f"{margin.critical_frequency_hz:.4g} Hz{critical_axis(margin, axes)}"
     text = f"the loop tolerates {units.text(further, 's')} of additional delay{beside}, at {at}"
     yield Finding("note", f"{text}; {margin.as_text()}{where(stability)}", further, 0.0, "s", name=name, room=room)
+
+
+def at_feedback(examined: Examined) -> Iterable[Finding]:
+    """Margins of gain of a loop that has no others, by how much stiffer or softer a specimen it tolerates."""
+    found, definition = examined.stability.at_feedback, examined.definition
+    if found is None:
+        return
+    up, down = found.gain_margin_db, found.gain_reduction_db
+    limits = [specimen_with(definition, 10.0 ** (one / 20.0)) for one in (up, down) if np.isfinite(one)]
+    up_to = f": the loop is stable up to {' and '.join(limits)}" if limits else ""
+    least = min(up, -down)
+    value, room = (least, 1.0 - 10.0 ** (-least / 20.0)) if np.isfinite(least) else (None, None)
+    text = f"{found.as_text()}{up_to}{where(examined.stability)}"
+    yield Finding("note", text, value, 0.0, "dB", name="gain of the loop", room=room)
 
 
 def lag_text(stability: LoopStability) -> str:

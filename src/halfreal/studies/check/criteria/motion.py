@@ -12,6 +12,7 @@ from ..examined import Examined
 from ..motion import Motion, Promise
 from ..remedies import stabilising_motion
 from .acceptance import below
+from .gain import specimen_with
 
 EPISODE = 10.0
 """Growth of deviations for a while, as a factor, from which on a test is not a GO."""
@@ -60,19 +61,12 @@ def of_promise(examined: Examined, found: Motion, promise: Promise, unit: str, m
         return Finding("marginal", text, share, least, remedies=mend, name="delay margin in motion", room=0.0)
     size = abs(20.0 * float(np.log10(margin))) if margin > 0.0 else 0.0
     lower = "lower " if trial.gain < 1.0 else ""
-    what = specimen_with(trial.gain, examined.definition.targets == "force")
+    what = specimen_with(examined.definition, trial.gain)
     text = (
         f"{lower}gain margin in motion {below(size, least)} dB, required {least:g} dB: with {what}, "
         f"{trial.summary(unit)}"
     )
     return Finding("marginal", text, size, least, "dB", remedies=mend, name="gain margin in motion", room=0.0)
-
-
-def specimen_with(gain: float, in_force_control: bool) -> str:
-    """A specimen with a factor on its force, or in force control on its displacement, for people."""
-    change = 1.0 / gain if in_force_control else gain
-    more = "stiffer or heavier" if change > 1.0 else "softer or lighter"
-    return f"a specimen {100 * abs(change - 1.0):.2g} % {more}"
 
 
 def stable(found: Motion, unit: str) -> Finding:

@@ -1,4 +1,4 @@
-"""Whether the rehearsal comes to its end, and how close it comes to its limits."""
+"""Whether the rehearsal comes to its end; how close it comes to its limits is another criterion (``limits.py``)."""
 
 from __future__ import annotations
 
@@ -17,17 +17,12 @@ CORRECTED = "correct the function; or use a smaller excitation, if the function 
 
 def rehearsal(examined: Examined) -> Iterable[Finding]:
     run = examined.rehearsal
-    name, room = least_room(run.limits_used)
+    name, _ = least_room(run.limits_used)
     if run.outcome != "completed":
         text = f"the rehearsal {run.outcome} at {units.text(tripped_at(run), 's')}: {run.reason}"
         mend = examined.remedies(lambda: remedies(examined))
         binds = name if by_limit(run) else "fault that ended the rehearsal"
         yield Finding("no-go", text, remedies=mend, name=binds, room=0.0)
-    elif run.limits_used:
-        closest, share = max(run.limits_used.items(), key=lambda one: one[1])
-        used = f"{100 * share:.0f} % of its trip limit"
-        text = f"the rehearsal stays within its limits; closest: {closest}, {used} used"
-        yield Finding("note", text, share, 1.0, name=name, room=room)
 
 
 def least_room(used: Mapping[str, float]) -> tuple[str, float | None]:

@@ -11,6 +11,9 @@ from ..remedies import WORST_CASE
 
 def uncertainty(examined: Examined) -> Iterable[Finding]:
     study = examined.uncertainty
+    if examined.definition.uncertainty and examined.stability.poles_unknown:
+        text = "the stated uncertainty was not examined: the poles of this loop are not known"
+        yield Finding("marginal", text, name="uncertainty", room=0.0)
     if study is None:
         return
     growth, text = study.worst_growth, study.summary()
