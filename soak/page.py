@@ -17,6 +17,7 @@ ORDER = (
     "long_run_in_step",
     "long_run_by_the_clock",
     "random_loops",
+    "random_verdicts",
     "definitions",
     "run_files",
     "run_files_unsealed",
@@ -45,6 +46,8 @@ ENDS = """
   left out: whether Linux counts them to a process depends on which other programs use them at the moment.
 - **Random loops**: [convergence.md](convergence.md) describes them. Lost is a loop whose verdict on stability differs
   from what its rehearsal shows.
+- **Random tests**: [verdict.md](verdict.md#verdicts-compared-with-independent-simulations) describes them. Lost is a
+  GO of a test that diverges or grows as it is defined, or with what its acceptance promises.
 - **Mutated definitions**: examples with keys, numbers, units and lines changed at random. Lost is a traceback, a
   warning, a crash, or more than two minutes of work of a processor. Exit code 2 is a definition that is refused with a
   message, 1 one that is judged NO-GO or MARGINAL, 0 a GO.

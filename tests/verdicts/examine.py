@@ -1,0 +1,74 @@
+"""A drawn test, its verdict by ``halfreal.check``, and what an independent simulation shows of it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import halfreal
+
+from .defined import definition
+from .draw import draw
+from .judge import BAD, Judged, judge
+
+SHORTEST, CYCLES = 5.0, 8
+"""Duration of a drawn test [s], and cycles of its excitation at least."""
+OTHER_REASONS = ("force of the specimen", "gap of the coupling", "reach of the rig", "stroke sensors")
+"""Names of findings that are not about stability and growth."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One drawn test."""
+
+    number: int
+    family: str
+    verdict: str
+    judged: Judged
+    reasons: tuple[str, ...]
+    """Of stability and growth, for which it is no GO."""
+    others: tuple[str, ...]
+    """Other reasons."""
+    seconds: tuple[float, float]
+    """Processor time of the check, and of the simulations."""
+
+    @property
+    def result(self) -> str:
+        if self.verdict == "GO" and self.judged.bad:
+            return "false GO"
+        if self.verdict != "GO" and self.judged.good:
+            return "false alarm" if self.reasons else "other reason"
+        if self.verdict == "MARGINAL" and self.judged.nominal in BAD:
+            return "too mild"
+        return "agrees" if self.judged.bad or self.judged.good else "grey"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return {
+            "number": self.number, "family": self.family, "verdict": self.verdict, "result": self.result,
+            "judged": self.judged.text, "reasons": self.reasons, "others": self.others, "seconds": self.seconds,
+        }  # fmt: skip
+
+
+def defined(number: int) -> halfreal.Definition:
+    """The definition of a drawn test."""
+    _, test = draw(number)
+    _, hz, _, pulse = test.excitation
+    return definition(test, max(SHORTEST, CYCLES * (2.0 * pulse if pulse else 1.0 / hz)))
+
+
+def examine(number: int) -> Row:
+    family, test = draw(number)
+    begin = time.process_time()
+    found = halfreal.check(defined(number), remedies=False)
+    between = time.process_time()
+    judged = judge(test)
+    told = [one for one in found.findings if one.severity in ("no-go", "marginal")]
+    named = [(one.name, f"{one.name}: {one.text}" if one.name else one.text) for one in told]
+    return Row(
+        number, family, found.verdict, judged,
+        tuple(text for name, text in named if name not in OTHER_REASONS),
+        tuple(text for name, text in named if name in OTHER_REASONS),
+        (round(between - begin, 2), round(time.process_time() - between, 2)),
+    )  # fmt: skip

@@ -1,0 +1,181 @@
+"""What becomes of a simulated test as it is defined, and with what its acceptance promises; and which verdict is right.
+
+A motion is judged over minutes: it runs away, it grows, it settles on what repeats with its excitation, or it remains
+bounded without settling (self-excited, or chaotic as clearances are).  Bad is a test of which one runs away or grows;
+good is one of which all settle, somewhat beyond the promises too, from twice the largest motion, and in small motion.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .simulate import FIRST_ORDER, SECOND_ORDER, Simulation, Test
+from .slow import SlowSimulation
+
+GAIN, DELAY = 10.0 ** (3.0 / 20.0), 0.1
+"""What [acceptance] promises by default: factor on the specimen's force, up and down; share of the rig's lag."""
+BEYOND_GAIN, BEYOND_DELAY = 1.5, 1.2
+"""What a good test tolerates: the factor, and times the promised delay."""
+AMPLITUDE = 2.0
+"""Times the largest motion from which free motion must decay."""
+SMALL = 1e-4
+"""Times the excitation, for motion at rest."""
+SECONDS, LONGER, CYCLES = 60.0, 4, 60
+"""Of a simulation; times that where the first shows nothing clear; and cycles at least."""
+MOST = 100.0
+"""Displacement [m] beyond which a motion has run away."""
+WINDOWS = 12
+NEUTRAL = 1e-6
+"""Growth or decay of a pole [1/s] that is lost in rounding."""
+RUNS_AWAY, GROWS, SETTLES, BOUNDED = "runs away", "grows", "settles", "bounded"
+BAD = (RUNS_AWAY, GROWS)
+
+
+def lag(test: Test) -> float:
+    """From a slow command to the motion [s]."""
+    own = max(test.delay, test.step) + (0.5 * test.step if test.rig_as_fmu else 0.0)
+    if test.actuator == FIRST_ORDER:
+        return own + test.dynamics[0]
+    return own + test.dynamics[1] / (np.pi * test.dynamics[0]) if test.actuator == SECOND_ORDER else own
+
+
+def outcome(test: Test, late: float = 0.0, gain: float = 1.0, size: float = 1.0) -> tuple[str, float]:
+    """What becomes of a test with its rig later, its specimen's force times a gain, its excitation times a size; and the
+    largest displacement [m]."""
+    if test.linear:
+        return by_poles(test, late, gain), 0.0
+    force, *shape = test.excitation
+    changed = test.but(gain=test.gain * gain, excitation=(size * force, *shape))
+    simulation = SlowSimulation(changed) if test.slow else Simulation(changed, late)
+    period = round(1.0 / (shape[0] * test.step)) if shape[2] == 0.0 else 0
+    seconds = max(SECONDS, CYCLES * period * test.step)
+    found, peak = _part(simulation, seconds, period, shape[2])
+    if found == BOUNDED:
+        found, more = _part(simulation, LONGER * seconds, period, 0.0)
+        peak = max(peak, more)
+    return found, peak
+
+
+def by_poles(test: Test, late: float, gain: float) -> str:
+    """Of a linear test, whose growth is that of its slowest pole."""
+    radius = np.abs(Simulation(test.but(gain=test.gain * gain), late).poles()).max()
+    rate = float(np.log(radius)) / test.step
+    return GROWS if rate > NEUTRAL else SETTLES if rate < -NEUTRAL else BOUNDED
+
+
+def _part(simulation: Simulation | SlowSimulation, seconds: float, period: int, skip: float) -> tuple[str, float]:
+    ticks = int(seconds / simulation.test.step)
+    motion = simulation.run(ticks)
+    n = motion.shape[1] // 2
+    peak = float(np.max(np.abs(motion[:, :n])))
+    if len(motion) < ticks or not peak < MOST:
+        return RUNS_AWAY, peak
+    found = [_trend(one, period, int(skip / simulation.test.step)) for one in motion[:, :n].T]
+    return next(one for one in (GROWS, BOUNDED, SETTLES) if one in found), peak
+
+
+def _trend(z: np.ndarray, period: int, skip: int) -> str:
+    """Whether the part of a motion that does not repeat with its excitation grows or decays, or the motion itself."""
+    whole = z[skip:]
+    if period:
+        count = (len(whole) - 3 * period) // WINDOWS
+        left = np.array([
+            min(np.abs(w[m * period :] - w[: -m * period]).max() for m in (1, 2, 3))
+            for w in (whole[i * count : (i + 1) * count + 3 * period] for i in range(WINDOWS))
+        ])  # fmt: skip
+    else:
+        left = np.array([np.ptp(part) for part in np.array_split(whole, WINDOWS)])
+    peaks = np.array([np.abs(part).max() for part in np.array_split(whole, WINDOWS)])
+    largest = np.abs(z).max()
+    if (
+        left[-1] < 1e-6 * largest
+        or (left[-1] < 1e-3 * largest and left[-1] < 0.9 * left[5])
+        or left[-1] < 0.3 * left[5]
+    ):
+        return SETTLES
+    for size in (peaks, left) if not period else (peaks,):
+        before, middle, last = size[5], size[8], size[11]
+        if middle > 1.01 * before and last > 1.01 * middle and last - middle > 0.7 * (middle - before):
+            return GROWS
+    return BOUNDED
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What an independent simulation shows of a test."""
+
+    nominal: str
+    promised: dict[str, str]
+    beyond: dict[str, str]
+    peak: float
+
+    @property
+    def bad(self) -> bool:
+        return self.nominal in BAD or any(one in BAD for one in self.promised.values())
+
+    @property
+    def good(self) -> bool:
+        return all(one == SETTLES for one in (self.nominal, *self.promised.values(), *self.beyond.values()))
+
+    @property
+    def text(self) -> str:
+        told = [f"{name}: {one}" for name, one in (self.promised | self.beyond).items() if one != SETTLES]
+        return "; ".join([f"as defined: {self.nominal}", *told])
+
+
+def judge(test: Test) -> Judged:
+    """Simulate a test as it is defined and with what is promised; beyond that where all of these settle."""
+    share = DELAY * lag(test)
+    nominal, peak = outcome(test)
+    if nominal in BAD:
+        return Judged(nominal, {}, {}, peak)
+    promised = {
+        f"× {GAIN:.3g}": outcome(test, gain=GAIN)[0],
+        f"× {1 / GAIN:.3g}": outcome(test, gain=1.0 / GAIN)[0],
+    }
+    if not test.slow:
+        promised[f"+ {1e3 * share:.3g} ms"] = outcome(test, late=share)[0]
+    if nominal != SETTLES or any(one != SETTLES for one in promised.values()):
+        return Judged(nominal, promised, {}, peak)
+    more = BEYOND_DELAY * share
+    quiet = test.but(excitation=(test.excitation[0], 0.0, 0.0, 0.5 / frequency(test)))
+    trials = {
+        f"× {BEYOND_GAIN:.3g}": lambda: outcome(test, gain=BEYOND_GAIN),
+        f"× {1 / BEYOND_GAIN:.3g}": lambda: outcome(test, gain=1.0 / BEYOND_GAIN),
+        f"+ {1e3 * more:.3g} ms": lambda: outcome(test, late=more),
+        "larger excitation": lambda: outcome(test, size=BEYOND_GAIN),
+        "free motion": lambda: free_motion(quiet, AMPLITUDE * peak),
+        "small motion": lambda: outcome(quiet, size=SMALL),
+        f"small motion × {BEYOND_GAIN:.3g}": lambda: outcome(quiet, size=SMALL, gain=BEYOND_GAIN),
+        f"small motion × {1 / BEYOND_GAIN:.3g}": lambda: outcome(quiet, size=SMALL, gain=1.0 / BEYOND_GAIN),
+        f"small motion + {1e3 * more:.3g} ms": lambda: outcome(quiet, size=SMALL, late=more),
+    }
+    if test.slow:  # neither free motion is judged, nor motion below the tolerance
+        trials = {name: trial for name, trial in trials.items() if "motion" not in name and "ms" not in name}
+    beyond: dict[str, str] = {}
+    for name, trial in list(trials.items())[: 3 if test.linear else None]:
+        beyond[name] = trial()[0]
+        if beyond[name] != SETTLES:
+            break
+    return Judged(nominal, promised, beyond, peak)
+
+
+def frequency(test: Test) -> float:
+    """About that of the structure with its specimen [Hz]."""
+    stiffness = np.abs(np.diag(test.stiffness)).max()
+    return float(np.sqrt(stiffness / np.diag(test.mass).max()) / (2.0 * np.pi))
+
+
+def free_motion(quiet: Test, wanted: float) -> tuple[str, float]:
+    """After a pulse that is so large that the motion reaches so much [m]."""
+    size = 1.0
+    for _ in range(6):
+        simulation = Simulation(quiet.but(excitation=(size * quiet.excitation[0], *quiet.excitation[1:])))
+        motion = simulation.run(int(2.0 * quiet.excitation[3] / quiet.step))
+        reached = np.abs(motion[:, : motion.shape[1] // 2]).max()
+        size *= np.clip(wanted / reached, 0.01, 100.0)
+        if abs(reached - wanted) < 0.05 * wanted:
+            break
+    return outcome(quiet, size=float(size))
