@@ -20,7 +20,6 @@ from ...runs.loop_stability import LoopStability, linearised
 from ...runs.pure_delay import with_pure_delay
 from ...runs.reference import EmulationError, emulate
 from .examined import Examined
-from .motion import is_proven_linear
 from .nonlinear import scaled
 
 WORST_CASE = "a smaller uncertainty, or a coupling that is stable in the worst case"
@@ -211,7 +210,7 @@ def prediction_remedy(examined: Examined) -> list[str]:
 
     what, lag = f"forward prediction (order {tried.order}, {tried.points} points)", units.text(delay, "s")
     outcome = so(definition, tried)
-    if outcome != OUTCOME["GO"] or not is_proven_linear(definition, examined.stability):
+    if outcome != OUTCOME["GO"] or not examined.stability.proven_linear:
         return [f"{what} by the rig's lag of {lag}{outcome}"]
     with alike():
         low, high = (go_end(go, delay, end) for end in (0.0, 4.0 * delay))
