@@ -13,8 +13,9 @@ from functools import partial
 
 import numpy as np
 
-from .simulate import FIRST_ORDER, SECOND_ORDER, Simulation, Test
+from .simulate import Simulation, Test
 from .slow import SlowSimulation
+from .ticks import FIRST_ORDER, SECOND_ORDER
 
 GAIN, DELAY = 10.0 ** (3.0 / 20.0), 0.1
 """What [acceptance] promises by default: factor on the specimen's force, up and down; share of the rig's lag."""
@@ -46,8 +47,8 @@ def lag(test: Test) -> float:
 
 
 def outcome(test: Test, late: float = 0.0, gain: float = 1.0, size: float = 1.0) -> tuple[str, float]:
-    """What becomes of a test with its rig later, its specimen's force times a gain, its excitation times a size; and the
-    largest displacement [m]."""
+    """What becomes of a test with its rig later, its specimen's force times a gain, and its excitation times a size;
+    and the largest displacement [m]."""
     if test.linear:
         return by_poles(test, late, gain), 0.0
     force, *shape = test.excitation
