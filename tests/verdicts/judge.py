@@ -148,6 +148,14 @@ def judge(test: Test) -> Judged:
         return Judged(nominal, promised, {}, peak)
     more = changes(test, BEYOND_GAIN, BEYOND_DELAY * share)
     trials = [(name, partial(outcome, test, late, gain)) for name, late, gain in more]
+    if test.adapts:  # a change that comes at once, before it is learnt
+        simulation = Simulation(test)
+        simulation.run(int(SECONDS / test.step))
+        learnt = simulation.learnt()
+        trials += [
+            (f"as learnt {name}", partial(outcome, learnt, late, gain))
+            for name, late, gain in changes(test, GAIN, share)
+        ]
     if not test.linear:
         trials.append(("larger excitation", partial(outcome, test, size=BEYOND_GAIN)))
     if at_rest:

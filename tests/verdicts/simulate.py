@@ -51,6 +51,8 @@ class Test:
     adapts: tuple[float, ...] = ()
     """Of a prediction that follows the synchronisation error: its window, adaption time and longest prediction [s],
     gain and range of its amplitude, least velocity [m/s] and lead [s]."""
+    amplitude: float = 1.0
+    """Factor on what is predicted."""
     actuator: int = DELAY
     delay: float = 1e-3
     dynamics: tuple[float, float] = (0.0, 0.0)
@@ -115,7 +117,7 @@ class Simulation:
         h = test.step / substeps
         rows = [cubic((delay - (i + 1) * h) / test.step) for i in range(substeps)]
         first = np.array([one for one, _ in rows])
-        weights = ahead(*test.predicts, test.step)
+        weights = test.amplitude * ahead(*test.predicts, test.step)
         if test.rig_as_fmu:  # an FMU receives the mean of the commands at the ends of its step
             weights = np.convolve(weights, [0.5, 0.5])
         self.linear, self.time = not test.virtual, 0
@@ -160,6 +162,13 @@ class Simulation:
         done = run_ticks(e, self.state, self.sizes, *self._arguments, log)
         self.time += ticks
         return log[:done]
+
+    def learnt(self) -> Test:
+        """The test with the prediction that it has reached, on its first axis, and that it keeps."""
+        n = self.sizes[0]
+        ahead_now, amplitude = self.state[-10 * n : -10 * n + 2]
+        _, order, points = self.test.predicts
+        return self.test.but(adapts=(), predicts=(float(ahead_now), order, points), amplitude=float(amplitude))
 
     def poles(self) -> np.ndarray:
         """Eigenvalues of one tick of a linear test, from unit states."""
