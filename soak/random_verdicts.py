@@ -33,7 +33,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "verdict.md"
 MARKS = ("<!-- random tests -->", "<!-- end of random tests -->")
 MOST_ALARMS = 0.01
 """Share of tests."""
-WRONG = ("false GO", "false alarm", "too mild")
+SHOWN = ("false GO", "false alarm", "too mild")
 VERDICTS = ("GO", "MARGINAL", "NO-GO")
 
 
@@ -86,7 +86,7 @@ def main() -> int:
             rows.append(row)
             kept.write(json.dumps(row) + "\n")
             kept.flush()
-            if row["result"] in WRONG:
+            if row["result"] in SHOWN:
                 place = FOLDER / f"verdict_{number}.toml"
                 place.write_text(defined(number).to_toml(), "utf-8")
                 print(f"{row['result']}: {number}, {row['family']}: {row['verdict']}; simulated {row['judged']}")

@@ -14,8 +14,8 @@ from .judge import BAD, Judged, judge
 
 SHORTEST, CYCLES = 5.0, 8
 """Duration of a drawn test [s], and cycles of its excitation at least."""
-OTHER_REASONS = ("force of the specimen", "gap of the coupling", "reach of the rig", "stroke sensors")
-"""Names of findings that are not about stability and growth."""
+OTHER_REASONS = ("range of", "limit of", "force of the specimen", "gap of the coupling", "reach of the rig")
+"""How names of findings begin that are not about stability and growth."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def examine(number: int) -> Row:
     named = [(one.name, f"{one.name}: {one.text}" if one.name else one.text) for one in told]
     return Row(
         number, family, found.verdict, judged,
-        tuple(text for name, text in named if name not in OTHER_REASONS),
-        tuple(text for name, text in named if name in OTHER_REASONS),
+        tuple(text for name, text in named if not name.startswith(OTHER_REASONS)),
+        tuple(text for name, text in named if name.startswith(OTHER_REASONS)),
         (round(between - begin, 2), round(time.process_time() - between, 2)),
     )  # fmt: skip

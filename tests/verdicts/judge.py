@@ -159,7 +159,8 @@ def judge(test: Test) -> Judged:
     if not test.linear:
         trials.append(("larger excitation", partial(outcome, test, size=BEYOND_GAIN)))
     if at_rest:
-        trials.append(("free motion", partial(free_motion, quiet, AMPLITUDE * peak)))
+        for dof in range(len(test.mass)):  # modes of all sorts
+            trials.append((f"free motion {dof + 1}", partial(free_motion, quiet.but(pushed=dof), AMPLITUDE * peak)))
         trials += [(f"small motion {name}", partial(outcome, quiet, late, gain, SMALL)) for name, late, gain in more]
     beyond: dict[str, str] = {}
     for name, trial in trials:
