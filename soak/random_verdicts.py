@@ -21,8 +21,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from outcome import FOLDER, Tries, keep
 
@@ -30,7 +29,7 @@ from halfreal.kernels.trust import ALL
 from verdicts.draw import family_of
 from verdicts.examine import defined, examine
 
-PAGE = ROOT / "docs" / "verdict.md"
+PAGE = Path(__file__).parents[1] / "docs" / "verdict.md"
 MARKS = ("<!-- random tests -->", "<!-- end of random tests -->")
 MOST_ALARMS = 0.01
 """Share of tests."""
@@ -81,7 +80,7 @@ def main() -> int:
     known = {row["number"] for row in rows}
     with given.output.open("a", encoding="utf-8") as kept:
         for number in Tries(given.first, given.count):
-            if number in known or given.family and family_of(number) not in given.family:
+            if number in known or (given.family and family_of(number) not in given.family):
                 continue
             row = examine(number).data
             rows.append(row)

@@ -71,10 +71,10 @@ def test_cases_have_their_verdicts_and_reasons(folder, name, verdict, texts):
 
 
 def test_the_delay_margin_of_a_specimen_that_hardens_is_that_in_motion(folder):
-    """Deviations grow from 6.3 ms on, to a motion that is bounded up to 7.9 ms: a simulation without this package."""
+    """Deviations grow from 6.3 ms on, to a motion that is bounded up to 7.9 ms: simulations of "verdicts"."""
     found = checked(folder, "hardening_margin")
     assert found.stability.margin.critical_delay > 30e-3
-    assert 6.0e-3 < found.motion.margins.delay < 7.9e-3
+    assert 6.0e-3 < found.motion.margins.delay < 8.0e-3
 
 
 @pytest.mark.parametrize("name", ["decays_1", "decays_2"])

@@ -12,7 +12,8 @@ import halfreal
 from halfreal.records.fmu import export_fmu
 
 from .laws import BILINEAR, BOUC_WEN, CUBIC, DAMPER, ELASTOPLASTIC, FRICTION, GAP
-from .simulate import DELAY, FIRST_ORDER, Element, Test
+from .simulate import Element, Test
+from .ticks import DELAY, FIRST_ORDER
 
 ACCEPTANCE = {"phase_margin": "none", "synchronisation": "none", "fidelity": "none"}
 """What is not judged here; gain, delay and amplitude are, by their defaults."""

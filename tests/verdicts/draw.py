@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from .laws import BILINEAR, BOUC_WEN, CUBIC, DAMPER, ELASTOPLASTIC, FRICTION, GAP
-from .simulate import FIRST_ORDER, SECOND_ORDER, Element, Test
+from .simulate import Element, Test
+from .ticks import FIRST_ORDER, SECOND_ORDER
 
 Random = np.random.Generator
 NEAR = (-0.3, 1.6)

@@ -1,18 +1,21 @@
 """What becomes of a simulated test as it is defined, and with what its acceptance promises; and which verdict is right.
 
 A motion is judged over minutes: it runs away, it grows, it settles on what repeats with its excitation, or it remains
-bounded without settling (self-excited, or chaotic as clearances are).  Bad is a test of which one runs away or grows;
-good is one of which all settle, somewhat beyond the promises too, from twice the largest motion, and in small motion.
+bounded without settling (self-excited, or chaotic as clearances are).  Bad is a test that runs away or grows as it is
+defined, or with what is promised, in motion or from rest; good is one that settles in all of these, and somewhat beyond
+the promises, and from twice its largest motion.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from .simulate import FIRST_ORDER, SECOND_ORDER, Simulation, Test
+from .simulate import Simulation, Test
 from .slow import SlowSimulation
+from .ticks import FIRST_ORDER, SECOND_ORDER
 
 GAIN, DELAY = 10.0 ** (3.0 / 20.0), 0.1
 """What [acceptance] promises by default: factor on the specimen's force, up and down; share of the rig's lag."""
@@ -27,6 +30,8 @@ SECONDS, LONGER, CYCLES = 60.0, 4, 60
 MOST = 100.0
 """Displacement [m] beyond which a motion has run away."""
 WINDOWS = 12
+GREW = 2.0
+"""Growth of free motion from the second window to the last, as a factor, from which on it grows, if only to a cycle."""
 NEUTRAL = 1e-6
 """Growth or decay of a pole [1/s] that is lost in rounding."""
 RUNS_AWAY, GROWS, SETTLES, BOUNDED = "runs away", "grows", "settles", "bounded"
@@ -42,8 +47,8 @@ def lag(test: Test) -> float:
 
 
 def outcome(test: Test, late: float = 0.0, gain: float = 1.0, size: float = 1.0) -> tuple[str, float]:
-    """What becomes of a test with its rig later, its specimen's force times a gain, its excitation times a size; and the
-    largest displacement [m]."""
+    """What becomes of a test with its rig later, its specimen's force times a gain, and its excitation times a size;
+    and the largest displacement [m]."""
     if test.linear:
         return by_poles(test, late, gain), 0.0
     force, *shape = test.excitation
@@ -95,6 +100,8 @@ def _trend(z: np.ndarray, period: int, skip: int) -> str:
         or left[-1] < 0.3 * left[5]
     ):
         return SETTLES
+    if not period and left[-1] > GREW * left[1]:
+        return GROWS
     for size in (peaks, left) if not period else (peaks,):
         before, middle, last = size[5], size[8], size[11]
         if middle > 1.01 * before and last > 1.01 * middle and last - middle > 0.7 * (middle - before):
@@ -131,35 +138,33 @@ def judge(test: Test) -> Judged:
     nominal, peak = outcome(test)
     if nominal in BAD:
         return Judged(nominal, {}, {}, peak)
-    promised = {
-        f"× {GAIN:.3g}": outcome(test, gain=GAIN)[0],
-        f"× {1 / GAIN:.3g}": outcome(test, gain=1.0 / GAIN)[0],
-    }
-    if not test.slow:
-        promised[f"+ {1e3 * share:.3g} ms"] = outcome(test, late=share)[0]
+    promised = {name: outcome(test, late, gain)[0] for name, late, gain in changes(test, GAIN, share)}
+    quiet = test.but(excitation=(test.excitation[0], 0.0, 0.0, 0.5 / frequency(test)))
+    at_rest = not (test.linear or test.slow)  # a slow test has no motion below the tolerance of its rig
+    if at_rest and not any(one in BAD for one in promised.values()):
+        for name, late, gain in (("", 0.0, 1.0), *changes(test, GAIN, share)):
+            promised[f"small motion {name}".rstrip()] = outcome(quiet, late, gain, SMALL)[0]
     if nominal != SETTLES or any(one != SETTLES for one in promised.values()):
         return Judged(nominal, promised, {}, peak)
-    more = BEYOND_DELAY * share
-    quiet = test.but(excitation=(test.excitation[0], 0.0, 0.0, 0.5 / frequency(test)))
-    trials = {
-        f"× {BEYOND_GAIN:.3g}": lambda: outcome(test, gain=BEYOND_GAIN),
-        f"× {1 / BEYOND_GAIN:.3g}": lambda: outcome(test, gain=1.0 / BEYOND_GAIN),
-        f"+ {1e3 * more:.3g} ms": lambda: outcome(test, late=more),
-        "larger excitation": lambda: outcome(test, size=BEYOND_GAIN),
-        "free motion": lambda: free_motion(quiet, AMPLITUDE * peak),
-        "small motion": lambda: outcome(quiet, size=SMALL),
-        f"small motion × {BEYOND_GAIN:.3g}": lambda: outcome(quiet, size=SMALL, gain=BEYOND_GAIN),
-        f"small motion × {1 / BEYOND_GAIN:.3g}": lambda: outcome(quiet, size=SMALL, gain=1.0 / BEYOND_GAIN),
-        f"small motion + {1e3 * more:.3g} ms": lambda: outcome(quiet, size=SMALL, late=more),
-    }
-    if test.slow:  # neither free motion is judged, nor motion below the tolerance
-        trials = {name: trial for name, trial in trials.items() if "motion" not in name and "ms" not in name}
+    more = changes(test, BEYOND_GAIN, BEYOND_DELAY * share)
+    trials = [(name, partial(outcome, test, late, gain)) for name, late, gain in more]
+    if not test.linear:
+        trials.append(("larger excitation", partial(outcome, test, size=BEYOND_GAIN)))
+    if at_rest:
+        trials.append(("free motion", partial(free_motion, quiet, AMPLITUDE * peak)))
+        trials += [(f"small motion {name}", partial(outcome, quiet, late, gain, SMALL)) for name, late, gain in more]
     beyond: dict[str, str] = {}
-    for name, trial in list(trials.items())[: 3 if test.linear else None]:
+    for name, trial in trials:
         beyond[name] = trial()[0]
         if beyond[name] != SETTLES:
             break
     return Judged(nominal, promised, beyond, peak)
+
+
+def changes(test: Test, factor: float, late: float) -> list[tuple[str, float, float]]:
+    """Changes of a rig: name, additional delay [s], factor on the specimen's force."""
+    found = [(f"× {factor:.3g}", 0.0, factor), (f"× {1 / factor:.3g}", 0.0, 1.0 / factor)]
+    return found if test.slow else [*found, (f"+ {1e3 * late:.3g} ms", late, 1.0)]
 
 
 def frequency(test: Test) -> float:

@@ -13,7 +13,8 @@ import numpy as np
 from numba import njit
 
 from .laws import CUBIC, MEMORY, force
-from .simulate import FIRST_ORDER, Test, excitation, move
+from .simulate import Test, excitation
+from .ticks import FIRST_ORDER, move
 
 
 @njit(cache=True)
@@ -41,7 +42,7 @@ def run(e, state, memory, numbers, lag, clock, law, values, gain, log):
                 c = q
                 quiet = quiet + period if abs(seen - q) <= tolerance else 0.0
                 settled = quiet >= within - 1e-6 * period
-            # during the period the command goes on to c along a cubic, whose rate is that through the last four commands
+            # during the period the command goes on to c along a cubic, with the rate of the last four commands
             given[3], given[2], given[1], given[0] = given[2], given[1], given[0], c
             rate = (11.0 / 6.0 * c - 3.0 * given[1] + 1.5 * given[2] - given[3] / 3.0) / period
             x = move(FIRST_ORDER, dynamics, x, 0.0, given[1], before, c, rate, period, 0.0)[0] if lag > 0.0 else c
