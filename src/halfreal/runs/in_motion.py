@@ -23,7 +23,7 @@ import numpy as np
 from .. import units
 from ..definition.definition import Definition
 from ..kernels.loop import Loop
-from ..kernels.tick import FAULT
+from ..kernels.tick import FAULT, TICK
 from ..stability.separation import MOST, Exponent, Neighbours, Separation
 from .build import ticks_alike
 from .loop_stability import LoopStability
@@ -33,9 +33,6 @@ from .trial_loop import change, trial_loop
 SMALL, LARGE, FREE, HIDDEN = 1e-6, 0.03, 1e-4, 1e-2
 """Deviations relative to the motion: one that sees slopes alone, one that crosses a clearance, one that runs freely,
 and one that runs freely next to a part that keeps its state to itself, which may round what it reads and gives."""
-GREW, SCATTERS = 0.05, 3.0
-"""Growth of deviations over a trial, as a logarithm, up to which it is none; and in times the scatter about its line:
-deviations grow and shrink with a motion that is not stationary."""
 SAMPLES, FEWEST_TICKS = 400, 5
 """Of a trial, and the least interval between two of them."""
 WARM_UP = 0.25
@@ -88,8 +85,7 @@ class Trial:
     @property
     def separates(self) -> bool:
         """Whether deviations grow over the whole of it."""
-        known = [self.small] if self.large is None else [self.small, self.large]
-        return all(one.rate * self.duration > max(GREW, SCATTERS * one.scatter) and not one.fades for one in known)
+        return self.small.grows and (self.large is None or self.large.grows)
 
     @property
     def unstable(self) -> bool:
@@ -117,6 +113,7 @@ class Trials:
     slowest: complex = 0.0
     """The slowest pole at rest [1/s], which a trial is long enough to see; 0 if it is not known."""
     known: dict[tuple[float, float], Trial] = field(default_factory=dict)
+    _rested: bool = field(default=False, init=False)
 
     @cached_property
     def loops(self) -> tuple[Loop, ...]:
@@ -138,8 +135,9 @@ class Trials:
 
     @cached_property
     def remembers(self) -> bool:
-        """Whether the loop has memory that small motion does not change."""
-        return bool(self.loops[0].memory_indices().size)
+        """Whether the loop has memory that rests at times while the test moves, such as a permanent set."""
+        _ = self._sizes
+        return self._rested
 
     @cached_property
     def frequency(self) -> float:
@@ -164,10 +162,16 @@ class Trials:
             wanted = max(wanted, CYCLES / self.frequency, DECAYS / rate if rate > 0.0 else 0.0)
         return max(timing.ticks, min(int(wanted / timing.step), MOST_TICKS))
 
-    @property
+    @cached_property
     def work(self) -> float:
-        """Ticks of a trial times states of the loop."""
-        return float(self.ticks) * self.loops[0].dynamic_indices().size
+        """Periods of a trial times states of the loop; a slow test runs many periods in a tick."""
+        loop = self.loops[0]
+        _ = self._sizes  # by which the loop has run
+        clock = loop.index.get("motion.clock")
+        slow = self.definition.slow
+        begun = max(float(loop.vector[TICK]) - loop.start, 1.0)
+        periods = 1.0 if slow is None or clock is None else float(loop.vector[clock]) / slow.period / begun
+        return max(periods, 1.0) * self.ticks * loop.dynamic_indices().size
 
     def attempt(self, *, delay: float = 0.0, gain: float = 1.0) -> Trial:
         """Try the test with its rig later by ``delay`` [s] and the specimen's force times ``gain``."""
@@ -240,10 +244,12 @@ class Trials:
         loop, *copies = self.loops
         for one in self.loops:
             change(one)
-        peaks = np.zeros(loop.vector.size)
+        peaks, memory = np.zeros(loop.vector.size), loop.memory_indices()
         for _ in range(self.samples):
+            before = loop.vector[memory]
             loop.settle(1, self.every)
             now = np.abs(loop.vector)
+            self._rested |= bool(np.any((loop.vector[memory] == before) & (before != 0.0)))
             if np.isinf(now).any() or (now[self._places[: self._bounds.size]] > self._bounds).any():
                 break
             np.fmax(peaks, now, out=peaks)

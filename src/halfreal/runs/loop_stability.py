@@ -161,8 +161,8 @@ def loop_stability(definition: Definition) -> LoopStability:
     if parts.unknown:
         nothing = Linearisation.of_nothing(parts.unknown, definition.timing.step)
         known = without_margins(definition)
-        caveats = (known,) if known else ()
-        return LoopStability(nothing, None, None, caveats, margin_unknown=True, holds=NOWHERE, untried=parts.untried)
+        why_none = () if known is None else (known,)
+        return LoopStability(nothing, None, None, why_none, margin_unknown=True, holds=NOWHERE, untried=parts.untried)
     definition, tuned = at_worst(definition, lambda one: linearised(one).spectral_radius)
     loop = build(definition, AT_REST)
     linearisation, virtual = linearised(definition, loop), definition.virtual

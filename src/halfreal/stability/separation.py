@@ -22,7 +22,7 @@ and is set off again where it has come back to the motion.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,6 +38,9 @@ FEWEST, FADES = 9, 0.6
 """Samples of a line, and the share of its slope in the first third that is left in the last where growth fades."""
 ALONE, ROUNDING = 0.1, 1e-6
 """Share of the largest entry of a field that the others are perturbed by at least, and measured in at least."""
+GREW, SCATTERS = 0.05, 3.0
+"""Growth of deviations over a trial, as a logarithm, up to which it is none; and in times the scatter about its line:
+deviations grow and shrink with a motion that is not stationary."""
 LEAST, MOST = 1e-10, 0.5
 """Deviations relative to the motion between which a neighbour that runs freely is followed."""
 
@@ -50,9 +53,9 @@ class Exponent:
     """σ [1/s]; -inf where all deviations have vanished, NaN if nothing is known."""
     scatter: float = 0.0
     """Of the logarithms about their line (RMS)."""
-    fades: bool = False
-    """Whether the growth becomes slower and slower: free oscillations without damping whose frequency depends on their
-    amplitude separate in proportion to time, and not exponentially."""
+    grows: bool = False
+    """Whether it is growth: larger than chance, and not slower and slower.  Free oscillations without damping whose
+    frequency depends on their amplitude separate in proportion to time, and not exponentially."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +69,13 @@ class Separation:
     """½(S₁ + S₂); NaN where there is no second deviation."""
 
     def exponent(self, begin: float) -> Exponent:
-        """σ after a time."""
+        """σ after a time; deviations grow if either line does, beyond its own scatter."""
         inside = self.time >= begin
         found = [_line(self.time[inside], values[inside]) for values in (self.one, self.both)]
         known = [line for line in found if not np.isnan(line.rate)]
-        return max(known, key=lambda line: line.rate) if known else Exponent(float("nan"))
+        if not known:
+            return Exponent(float("nan"))
+        return replace(max(known, key=lambda line: line.rate), grows=any(line.grows for line in known))
 
     def largest_growth(self, begin: float) -> tuple[float, float, float]:
         """The largest factor by which deviations grow between any two times after ``begin``, and these times [s]."""
@@ -94,7 +99,9 @@ def _line(time: np.ndarray, values: np.ndarray) -> Exponent:
     first, _, last = (
         np.polyfit(t, v, 1)[0] for t, v in zip(np.array_split(time, 3), np.array_split(values, 3), strict=True)
     )
-    return Exponent(float(line[0]), scatter, bool(first > 0.0 and last < FADES * first))
+    fades = first > 0.0 and last < FADES * first
+    span = float(time[-1] - time[0])
+    return Exponent(float(line[0]), scatter, bool(line[0] * span > max(GREW, SCATTERS * scatter) and not fades))
 
 
 class Neighbours:

@@ -24,7 +24,7 @@ from ...runs.rehearse import Progress
 from ...runs.run import InMotion
 from ...runs.trial_loop import trial_loop
 
-MUCH_WORK = 2e6
+MUCH_WORK, MOST_WORK = 2e6, 1e7
 """Ticks times states of a trial from which on margins in motion are not searched where the promises are kept."""
 TRIALS = 20
 """About how many trials a search for margins takes."""
@@ -98,7 +98,7 @@ def study_motion(
     report(1, TRIALS)
     promises = []
     for name, delay, gain in promised(definition, lag):
-        promises.append(keep_promise(trials, name, delay, gain))
+        promises.append(keep_promise(trials, name, delay, gain, search=trials.work <= MOST_WORK))
         report(len(promises) + 1, TRIALS)
     margins = None
     if all(one.kept for one in promises) and trials.work <= MUCH_WORK:
@@ -124,11 +124,13 @@ def promised(definition: Definition, lag: float) -> list[tuple[str, float, float
     return found
 
 
-def keep_promise(trials: Trials, name: str, delay: float, gain: float) -> Promise:
-    """Try a change that was promised; where stability is lost, search up to where it is kept."""
+def keep_promise(trials: Trials, name: str, delay: float, gain: float, search: bool = True) -> Promise:
+    """Try a change that was promised; where stability is lost, ``search`` up to where it is kept."""
     trial = trials.attempt(delay=delay, gain=gain)
     if not is_lost(trial, trials.attempt(), trials.remembers):
         return Promise(name, trial, kept=True)
+    if not search:
+        return Promise(name, trial, kept=False)
     if delay > 0.0:
         return Promise(name, trial, False, first_unstable(trials, lambda change: trials.attempt(delay=change), [delay]))
     sign, size = np.sign(np.log(gain)), abs(float(np.log(gain)))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from .... import units
 from ....contracts.finding import Finding, note
+from ....runs.validity import ADAPTS
 from ..examined import Examined
 from .acceptance import below
 
@@ -54,7 +55,8 @@ def unknown(examined: Examined, found: FreeMotion) -> Finding:
         f"limit cycles were not computed: {found.untold}",
         examined.definition.acceptance.least("amplitude_margin"),
     )
-    if found.persists is None or not examined.stable or found.persists >= least * found.expected:
+    adapts = examined.stability.holds == ADAPTS  # what it has learnt is no part of a free motion
+    if adapts or found.persists is None or not examined.stable or found.persists >= least * found.expected:
         return note(text)
     ratio = found.persists / found.expected
     text += f"; whether motion grows beyond it, {below(ratio, least)} times the largest expected motion, is not known"

@@ -49,23 +49,21 @@ def motion(examined: Examined) -> Iterable[Finding]:
 
 def of_promise(examined: Examined, found: Motion, promise: Promise, unit: str, mend: tuple[str, ...]) -> Finding:
     """A change that the acceptance promises to tolerate, and that makes the test unstable."""
-    trial, margin = promise.trial, promise.margin or 0.0
+    trial, margin = promise.trial, promise.margin
     least = examined.definition.acceptance.least(promise.name)
     if promise.name == "delay_margin":
-        share = margin / found.lag
+        share = (trial.delay if margin is None else margin) / found.lag
+        size = "less" if margin is None else f"{units.text(margin, 's', 3)}, {below(100 * share, 100 * least)} % of it"
         text = (
-            f"delay margin in motion {units.text(margin, 's', 3)}, {below(100 * share, 100 * least)} % of the rig's "
-            f"lag of {units.text(found.lag, 's')}; required {100 * least:g} %: with {units.text(trial.delay, 's', 3)} "
-            f"more, {trial.summary(unit)}"
+            f"delay margin in motion: {100 * least:g} % of the rig's lag of {units.text(found.lag, 's')} is required, "
+            f"and the test tolerates {size}: with {units.text(trial.delay, 's', 3)} more, {trial.summary(unit)}"
         )
         return Finding("marginal", text, share, least, remedies=mend, name="delay margin in motion", room=0.0)
-    size = abs(20.0 * float(np.log10(margin))) if margin > 0.0 else 0.0
+    size = least if margin is None else abs(20.0 * float(np.log10(margin))) if margin > 0.0 else 0.0
+    is_at = "below" if margin is None else f"{below(size, least)} dB, required"
     lower = "lower " if trial.gain < 1.0 else ""
     what = specimen_with(examined.definition, trial.gain)
-    text = (
-        f"{lower}gain margin in motion {below(size, least)} dB, required {least:g} dB: with {what}, "
-        f"{trial.summary(unit)}"
-    )
+    text = f"{lower}gain margin in motion {is_at} {least:g} dB: with {what}, {trial.summary(unit)}"
     return Finding("marginal", text, size, least, "dB", remedies=mend, name="gain margin in motion", room=0.0)
 
 
