@@ -53,7 +53,7 @@ def told(found):
             ("lower gain margin in motion", "softer or lighter, the motion runs away"),
         ),
         ("uncertain_worst_case", "NO-GO", ("in the worst case of the stated uncertainty, the motion runs away",)),
-        ("slow_no_gain_margin", "MARGINAL", ("gain margin in motion 0.4", "stiffer or heavier, the motion runs away")),
+        ("slow_no_gain_margin", "MARGINAL", ("gain margin 0.4", "% stiffer makes the loop unstable")),
         ("load_cell_range", "MARGINAL", ("lower gain margin in motion 0.5", "softer or lighter, the motion runs away")),
         ("settle_tolerance", "NO-GO", ("in motion, the motion grows",)),
         ("force_gain_direction", "MARGINAL", ("a specimen 22 % stiffer or heavier makes the loop unstable",)),
