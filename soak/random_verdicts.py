@@ -13,6 +13,7 @@ than one test in a hundred was a false alarm.
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import os
 import sys
@@ -61,7 +62,9 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
 def write_page(rows: list[dict[str, Any]]) -> None:
     before, _, rest = PAGE.read_text("utf-8").partition(MARKS[0])
     _, _, after = rest.partition(MARKS[1])
-    PAGE.write_text("\n".join([before + MARKS[0], "", *table(rows), "", MARKS[1] + after]), "utf-8")
+    day = datetime.datetime.now(datetime.UTC).date().isoformat()
+    lines = [f"{len(rows):,} tests, run on {day}:", "", *table(rows)]
+    PAGE.write_text("\n".join([before + MARKS[0], "", *lines, "", MARKS[1] + after]), "utf-8")
 
 
 def main() -> int:
