@@ -102,6 +102,8 @@ class Trial:
             return f"small deviations from the motion grow as exp({self.exponent:+.3g} t/s)"
         if self.grows:
             return f"the motion grows from cycle to cycle, up to {units.text(self.peak, unit, 3)}"
+        if np.isneginf(self.exponent):
+            return "small deviations from the motion vanish"
         return f"small deviations from the motion decay as exp({self.exponent:+.3g} t/s)"
 
 
