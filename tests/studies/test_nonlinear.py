@@ -136,7 +136,8 @@ def test_a_radius_beyond_one_on_the_way_is_not_told_as_an_instability_of_the_tes
 @pytest.mark.parametrize(("asked", "severity"), [("3 dB", "marginal"), ("1 dB", "note"), ("none", "note")])
 def test_an_excitation_close_to_where_stability_is_lost_is_below_acceptance(asked, severity):
     """It is lost at 1.2 times, which are 1.6 dB."""
-    close = 10.0 * critical_factor(hardening(excitation=driven(10.0))) / 1.2
+    (lost,) = nonlinear(Examined(hardening(excitation=driven(10.0))))
+    close = 10.0 * lost.value / 1.2
     test = hardening(excitation=driven(close), acceptance={"gain_margin": asked, "synchronisation": "none"})
     (found,) = nonlinear(Examined(test))
     assert found.severity == severity and found.value == pytest.approx(1.2, rel=0.02)

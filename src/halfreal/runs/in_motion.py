@@ -104,6 +104,10 @@ class Trial:
             return f"the motion grows from cycle to cycle, up to {units.text(self.peak, unit, 3)}"
         if np.isneginf(self.exponent):
             return "small deviations from the motion vanish"
+        if self.exponent > 0.0:
+            return (
+                f"small deviations from the motion neither grow nor decay beyond chance (exp({self.exponent:+.3g} t/s))"
+            )
         return f"small deviations from the motion decay as exp({self.exponent:+.3g} t/s)"
 
 

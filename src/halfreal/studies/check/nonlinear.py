@@ -262,7 +262,7 @@ def critical_factor(
         louder = scaled(definition, factor)
         return louder is not None and Trials(louder, slowest).attempt().unstable
 
-    found = onset(is_unstable, definition, (1.0, least_factor(definition), *FACTORS, largest), largest, bisections=7)
+    found = onset(is_unstable, definition, (1.0, least_factor(definition), *FACTORS, largest), largest, bisections=8)
     return None if found is None else found[1]
 
 
