@@ -53,10 +53,10 @@ def of_promise(examined: Examined, found: Motion, promise: Promise, unit: str, m
     least = examined.definition.acceptance.least(promise.name)
     if promise.name == "delay_margin":
         share = (trial.delay if margin is None else margin) / found.lag
-        size = "less" if margin is None else f"{units.text(margin, 's', 3)}, {below(100 * share, 100 * least)} % of it"
+        has = "less" if margin is None else f"{units.text(margin, 's', 3)}, {below(100 * share, 100 * least)} % of it"
         text = (
             f"delay margin in motion: {100 * least:g} % of the rig's lag of {units.text(found.lag, 's')} is required, "
-            f"and the test tolerates {size}: with {units.text(trial.delay, 's', 3)} more, {trial.summary(unit)}"
+            f"and the test tolerates {has}: with {units.text(trial.delay, 's', 3)} more, {trial.summary(unit)}"
         )
         return Finding("marginal", text, share, least, remedies=mend, name="delay margin in motion", room=0.0)
     size = least if margin is None else abs(20.0 * float(np.log10(margin))) if margin > 0.0 else 0.0
