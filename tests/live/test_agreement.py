@@ -46,6 +46,8 @@ TWO_AXES = {
 TURNING = {
     "axes": ["y", "rz"],
     "limits.rotation.safe_position": ["-2 mrad"],
+    "limits.rotation.command.trip": "1 rad",
+    "limits.rotation.command_rate.trip": "100 rad/s",
     "rig.sensors.rotation.noise": "1 urad",
     "rig.sensors.moment.noise": "0.1 N m",
 }

@@ -24,7 +24,7 @@ from .. import units
 from ..definition.definition import Definition
 from ..kernels.loop import Loop
 from ..kernels.tick import FAULT, TICK
-from ..stability.separation import MOST, Exponent, Neighbours, Separation
+from ..stability.separation import GREW, MOST, Exponent, Neighbours, Separation
 from .build import ticks_alike
 from .loop_stability import LoopStability
 from .run_away import most
@@ -33,6 +33,9 @@ from .trial_loop import change, trial_loop
 SMALL, LARGE, FREE, HIDDEN = 1e-6, 0.03, 1e-4, 1e-2
 """Deviations relative to the motion: one that sees slopes alone, one that crosses a clearance, one that runs freely,
 and one that runs freely next to a part that keeps its state to itself, which may round what it reads and gives."""
+TENFOLD = float(np.log(10.0))
+"""Growth of deviations over a test that ends, as a logarithm, up to which it is none: free motion without damping
+separates in proportion to time, which cannot be distinguished from slow exponential growth."""
 SAMPLES, FEWEST_TICKS = 400, 5
 """Of a trial, and the least interval between two of them."""
 WARM_UP = 0.25
@@ -223,7 +226,7 @@ class Trials:
         return Trial(
             delay,
             gain,
-            separation.exponent(begin),
+            separation.exponent(begin, GREW if self.stationary else TENFOLD),
             duration=float(time[-1]) - begin,
             ran_away=ran_away,
             parted=parted,

@@ -34,8 +34,8 @@ from ..kernels.tick import FAULT, compiled_run
 
 WATCHING = ("guard", "energy", "plant", "trial.delay")
 """Blocks whose states do not count in the norm: they watch the loop, or hold what has left it."""
-FEWEST, FADES = 9, 0.6
-"""Samples of a line, and the share of its slope in the first third that is left in the last where growth fades."""
+FEWEST = 9
+"""Samples of a line."""
 ALONE, ROUNDING = 0.1, 1e-6
 """Share of the largest entry of a field that the others are perturbed by at least, and measured in at least."""
 GREW, SCATTERS = 0.05, 3.0
@@ -55,7 +55,8 @@ class Exponent:
     """Of the logarithms about their line (RMS)."""
     grows: bool = False
     """Whether it is growth: larger than chance, and not slower and slower.  Free oscillations without damping whose
-    frequency depends on their amplitude separate in proportion to time, and not exponentially."""
+    frequency depends on their amplitude separate in proportion to time, and not exponentially: there a + b ln t is
+    closer than a + σ t."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +69,10 @@ class Separation:
     both: np.ndarray
     """½(S₁ + S₂); NaN where there is no second deviation."""
 
-    def exponent(self, begin: float) -> Exponent:
-        """σ after a time; deviations grow if either line does, beyond its own scatter."""
+    def exponent(self, begin: float, least: float = GREW) -> Exponent:
+        """σ after a time; deviations grow if either line does, beyond its own scatter and by ``least``, a logarithm."""
         inside = self.time >= begin
-        found = [_line(self.time[inside], values[inside]) for values in (self.one, self.both)]
+        found = [_line(self.time[inside], values[inside], least) for values in (self.one, self.both)]
         known = [line for line in found if not np.isnan(line.rate)]
         if not known:
             return Exponent(float("nan"))
@@ -89,19 +90,17 @@ class Separation:
         return float(np.exp(min(values[last] - values[first], 700.0))), float(time[first]), float(time[last])
 
 
-def _line(time: np.ndarray, values: np.ndarray) -> Exponent:
+def _line(time: np.ndarray, values: np.ndarray, least: float) -> Exponent:
     if values.size and values[-1] == -np.inf:
         return Exponent(-np.inf)
     if time.size < FEWEST or not np.all(np.isfinite(values)):
         return Exponent(float("nan"))
     line = np.polyfit(time - time.mean(), values, 1)
     scatter = float(np.std(values - np.polyval(line, time - time.mean())))
-    first, _, last = (
-        np.polyfit(t, v, 1)[0] for t, v in zip(np.array_split(time, 3), np.array_split(values, 3), strict=True)
-    )
-    fades = first > 0.0 and last < FADES * first
+    slower = np.log(np.maximum(time, 1e-3 * time[-1]))
+    fades = float(np.std(values - np.polyval(np.polyfit(slower, values, 1), slower))) < scatter
     span = float(time[-1] - time[0])
-    return Exponent(float(line[0]), scatter, bool(line[0] * span > max(GREW, SCATTERS * scatter) and not fades))
+    return Exponent(float(line[0]), scatter, bool(line[0] * span > max(least, SCATTERS * scatter) and not fades))
 
 
 class Neighbours:
