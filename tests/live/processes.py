@@ -64,6 +64,11 @@ BASE: dict[str, object] = {
     "link.rig": ANYWHERE,
     "link.lease": "0.5 s",
 }
+TURNING_LIMITS: dict[str, object] = {
+    "limits.rotation.command.trip": "1 rad",
+    "limits.rotation.command_rate.trip": "100 rad/s",
+}
+"""For an axis that turns."""
 IN_STEP: dict[str, object] = {
     "real_time.pacing": "rig",
     "limits.stale.trip": "20 s",

@@ -11,6 +11,7 @@ import pytest
 import halfreal
 from live.processes import (
     IN_STEP,
+    TURNING_LIMITS,
     Rig,
     assert_every_tick,
     assert_held_after_trip,
@@ -46,8 +47,7 @@ TWO_AXES = {
 TURNING = {
     "axes": ["y", "rz"],
     "limits.rotation.safe_position": ["-2 mrad"],
-    "limits.rotation.command.trip": "1 rad",
-    "limits.rotation.command_rate.trip": "100 rad/s",
+    **TURNING_LIMITS,
     "rig.sensors.rotation.noise": "1 urad",
     "rig.sensors.moment.noise": "0.1 N m",
 }

@@ -12,6 +12,8 @@ from halfreal.links.wires import LinkError
 from live.processes import SAFE, STEP, Rig, armed, column, definition
 
 OWN: dict[str, object] = {"limits.command.trip": "10 mm", "limits.command_rate.trip": "0.1 m/s", "link.lease": "0.5 s"}
+NONE: dict[str, object] = {"limits.command.trip": None, "limits.command_rate.trip": None}
+WITHOUT_GO = "the rig's own limits are tested"
 SMALL: dict[str, object] = {"excitation.virtual.displacement": "1 mm"}
 
 
@@ -47,7 +49,7 @@ def test_a_test_with_wider_limits_than_the_rig_is_not_armed(tmp_path: Path, limi
 def test_without_a_limit_in_the_definition_the_rigs_own_holds(tmp_path: Path, limited: Rig) -> None:
     """The test asks for more than 10 mm: the rig makes itself safe, and no faster than its rate has it moved."""
     wide = {"excitation.virtual.displacement": "40 mm", "timing.duration": "1 s"}
-    run = halfreal.run(definition(tmp_path, limited.port, wide), tmp_path / "run.h5")
+    run = halfreal.run(definition(tmp_path, limited.port, NONE, wide), tmp_path / "run.h5", without_go=WITHOUT_GO)
     record = limited.record()
     assert (run.outcome, run.reason.endswith("the rig went to its safe state: a rig-side limit")) == (
         "tripped",
@@ -67,7 +69,8 @@ def test_without_a_limit_in_the_definition_the_way_to_the_test_is_no_faster_than
 ) -> None:
     limited.go_home(8e-3)
     hurried = {"limits.return_time": "20 ms"}  # in which it would have to go at 0.6 m/s
-    run = halfreal.run(definition(tmp_path, limited.port, SMALL, hurried), tmp_path / "run.h5")
+    given = definition(tmp_path, limited.port, NONE, SMALL, hurried)
+    run = halfreal.run(given, tmp_path / "run.h5", without_go=WITHOUT_GO)
     limited.record()
     before = column(run, "command")[run.time < 0.0]
     assert run.outcome == "completed" and before[0] == pytest.approx(8e-3, abs=1e-4)

@@ -22,7 +22,7 @@ from halfreal.live.slow_operator import RefusedError
 from halfreal.records import run_file
 from halfreal.runs.run import Run, Signal
 from links.ends import offer_of
-from live.processes import Process, column, definition, kill
+from live.processes import TURNING_LIMITS, Process, column, definition, kill
 from live.proxy import At, Proxy
 from live.slow import PERIOD, SLOW, SPRING, SlowRig, assert_same_test, completed, recorded, slow_definition, slow_file
 from live.test_agreement import TWO_AXES
@@ -253,7 +253,7 @@ def test_the_refusal_gives_what_is_measured_the_record_the_tolerance_and_the_rem
 
 def test_of_several_axes_each_is_compared_with_its_own_tolerance_and_named(tmp_path: Path) -> None:
     moved = {name: value for name, value in SLOW.items() if name.startswith(("slow.", "virtual.scheme", "timing"))}
-    both = {"axes": ["y", "rz"], "slow.settle.rotation": "1 urad", "slow.resume.force": "1 N"}
+    both = {"axes": ["y", "rz"], "slow.settle.rotation": "1 urad", "slow.resume.force": "1 N", **TURNING_LIMITS}
     test = definition(tmp_path, 1, TWO_AXES, moved, both, {"slow.resume.moment": "2 N m"})
     found = resume(test, cut(halfreal.rehearse(test), TICKS))
     last, force = (found.measured(name)[-1] for name in ("displacement", "force"))

@@ -144,9 +144,9 @@ class Trials:
 
     @cached_property
     def remembers(self) -> bool:
-        """Whether the loop has memory that rests at times while the test moves, such as a permanent set."""
+        """Whether deviations may stay: in memory that rests at times, such as a permanent set, or in what was learnt."""
         _ = self._sizes
-        return self._rested
+        return self._rested or self.adapts
 
     @cached_property
     def frequency(self) -> float:

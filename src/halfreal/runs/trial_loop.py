@@ -20,10 +20,10 @@ from dataclasses import replace
 import numpy as np
 
 from ..contracts.context import Purpose
+from ..contracts.quantities import UNLIMITED
 from ..definition.definition import Definition
 from ..kernels.block import Block, Channel
 from ..kernels.loop import Loop
-from ..safety.limits import Limits
 from .build import build
 
 DELAY, GAIN = "trial.delay", "trial.gain"
@@ -59,7 +59,8 @@ def gain_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 
 def trial_loop(definition: Definition, purpose: Purpose = IN_MOTION) -> Loop:
     """The loop of a test without limits, with no change yet (``change``)."""
-    return changeable(definition, build(without_limits(definition), purpose))
+    exact = definition.unchecked_copy({"rig": definition.rig.without_resolution()})
+    return changeable(definition, without_limits(build(exact, purpose)))
 
 
 def changeable(definition: Definition, loop: Loop) -> Loop:
@@ -69,10 +70,12 @@ def changeable(definition: Definition, loop: Loop) -> Loop:
     return loop.rearranged(controller, loop.inner, _scaled(loop.outer, feedback))
 
 
-def without_limits(definition: Definition) -> Definition:
-    """A test without limits and without the resolution of its sensors."""
-    changed = {"limits": Limits(after_trip=0.0), "rig": definition.rig.without_resolution()}
-    return definition.unchecked_copy(changed)
+def without_limits(loop: Loop) -> Loop:
+    """The loop with a guard that never trips; what a coupling has derived from the limits remains."""
+    *before, guard = loop.controller
+    limits = {name: np.full_like(guard.parameters[name], UNLIMITED) for name in ("trip", "warn", "first", "rate")}
+    tolerant = replace(guard, parameters={**guard.parameters, **limits})
+    return loop.rearranged([*before, tolerant], loop.inner, loop.outer)
 
 
 def change(loop: Loop, *, delay: float = 0.0, gain: float = 1.0) -> None:

@@ -210,9 +210,13 @@ class Neighbours:
                 deviation = copy.vector[self.carried] - base[self.carried]
                 weighed = np.where(self.counted & ~np.isnan(base[self.carried]), deviation / self.scale, 0.0)
             size = float(np.sqrt(np.mean(weighed[self.counted] ** 2)))
-            if base[FAULT] != 0.0 or not size <= MOST:
+            if base[FAULT] != 0.0 or not np.isfinite(size) or (size > MOST and self.loop.opaque):
                 break
-            if size < LEAST:
+            if size > MOST:
+                logs.append(float(np.log(size / self._last)))
+                copy.vector[:] = base
+                self._deviate(copy)
+            elif size < LEAST:
                 logs.append(float(np.log(LEAST / self._last)))
                 self._deviate(copy)
             else:

@@ -15,7 +15,7 @@ from ....contracts.finding import Finding
 from ....definition.acceptance import OFF
 from ....rigs.sensors import WITHOUT_OFFSET
 from ....runs.lean import lean_rehearsal
-from ....runs.trial_loop import without_limits
+from ....safety.limits import Limits
 from ..examined import Examined
 
 PERIOD = 0.1
@@ -33,7 +33,7 @@ def offsets(examined: Examined) -> Iterable[Finding]:
     if rig is None:
         return
     names = axes.channels("target")
-    test = without_limits(definition)
+    test = definition.unchecked_copy({"limits": Limits(after_trip=0.0), "rig": definition.rig.without_resolution()})
     runs = [lean_rehearsal(one, names) for one in (test, test.unchecked_copy({"rig": rig}))]
     (moved, still), time = (run.vector("target") for run in runs), runs[0].time
     if moved is None or still is None or len(moved) != len(still):
