@@ -105,6 +105,8 @@ class Trial:
             return f"small deviations from the motion grow as exp({self.exponent:+.3g} t/s)"
         if self.grows:
             return f"the motion grows from cycle to cycle, up to {units.text(self.peak, unit, 3)}"
+        if np.isnan(self.exponent):
+            return f"the motion stays bounded, up to {units.text(self.peak, unit, 3)}"
         if np.isneginf(self.exponent):
             return "small deviations from the motion vanish"
         if self.exponent > 0.0:
@@ -143,8 +145,28 @@ class Trials:
         return any(block.held for block in self.loops[0].blocks)
 
     @cached_property
+    def repeatable(self) -> bool:
+        """Whether the loop can be set back to its beginning: a model in another process may not be."""
+        loop = self.loops[0]
+        if not loop.opaque:
+            return True
+        for _ in range(2):
+            change(loop)
+            loop.settle(1, 2)
+        return bool(loop.vector[FAULT] == 0.0)
+
+    @cached_property
+    def follows(self) -> bool:
+        """Whether deviations are followed: not where a rig settles within a tolerance, as neighbours then take other
+        times for a tick."""
+        slow = self.definition.slow
+        settle = None if slow is None else slow.settle
+        given = () if settle is None else (settle.displacement, settle.rotation, settle.force, settle.moment)
+        return all(one is None for one in given)
+
+    @cached_property
     def remembers(self) -> bool:
-        """Whether deviations may stay: in memory that rests at times, such as a permanent set, or in what was learnt."""
+        """Whether deviations may stay, in memory that rests at times (a permanent set), or as what was learnt."""
         _ = self._sizes
         return self._rested or self.adapts
 
@@ -190,6 +212,8 @@ class Trials:
         return self.known[key]
 
     def _attempt(self, delay: float, gain: float) -> Trial:
+        if not self.follows:
+            return self._alone(delay, gain)
         if self.free:
             return self._separate(delay, gain, HIDDEN if self.loops[0].opaque else FREE)
         small = self._separate(delay, gain, SMALL)
@@ -209,6 +233,19 @@ class Trials:
         logs, motion = neighbours.follow(count, self.every, places)
         sums = np.vstack([np.zeros(2), np.cumsum(logs, axis=0)])
         return self._judge(delay, gain, self.every * loop.dt, sums, np.vstack([begin, motion]), len(logs) == count)
+
+    def _alone(self, delay: float, gain: float) -> Trial:
+        """A trial without neighbours."""
+        loop, places = self.loops[0], self._places
+        change(loop, delay=delay, gain=gain)
+        motion = [np.abs(loop.vector[places])]
+        for _ in range(self.samples):
+            loop.settle(1, self.every)
+            motion.append(np.abs(loop.vector[places]))
+            if loop.vector[FAULT] != 0.0 or (motion[-1][: self._bounds.size] > self._bounds).any():
+                break
+        unknown = np.full((len(motion), 2), np.nan)
+        return self._judge(delay, gain, self.every * loop.dt, unknown, np.array(motion), len(motion) > self.samples)
 
     def _judge(
         self, delay: float, gain: float, interval: float, sums: np.ndarray, motion: np.ndarray, whole: bool
@@ -262,7 +299,7 @@ class Trials:
             if np.isinf(now).any() or (now[self._places[: self._bounds.size]] > self._bounds).any():
                 break
             np.fmax(peaks, now, out=peaks)
-        if self.free:
+        if self.free or not self.follows:
             return peaks, None
         for one in self.loops:
             one.reset()

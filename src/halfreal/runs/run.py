@@ -57,8 +57,8 @@ class InMotion:
     """A test tried in motion: what became of it, and its margins there; None where unlimited or not searched."""
 
     text: str
-    exponent: float
-    """Rate at which small deviations grow [1/s]."""
+    exponent: float | None = None
+    """Rate at which small deviations grow [1/s]; None where they are not followed."""
     delay_margin: float | None = None
     """Additional delay [s]."""
     gain_margin_db: float | None = None

@@ -71,7 +71,7 @@ class Motion:
         found = self.margins
         return InMotion(
             self.defined.summary(unit),
-            self.defined.exponent,
+            finite(self.defined.exponent),
             None if found is None else finite(found.delay),
             None if found is None else finite(found.gain_margin_db),
             None if found is None else finite(found.gain_reduction_db),
@@ -85,14 +85,16 @@ class Motion:
 
 def study_motion(
     definition: Definition, stability: LoopStability, worst: Definition | None, on_progress: Progress | None = None
-) -> Motion:
-    """Try a test in motion; ``worst`` is the worst case of its uncertain numbers."""
+) -> Motion | None:
+    """Try a test in motion; ``worst`` is the worst case of its uncertain numbers.  None if it cannot be repeated."""
     report = on_progress or (lambda done, total: None)
     trials, lag = trials_of(definition, stability), stability.rig_lag
     if lag is None and stability.poles_unknown:
         lag = lag_in_motion(definition, trial_loop(definition))
     lag = lag or definition.timing.step
     motion = Motion(trials, lag)
+    if not trials.repeatable:
+        return None
     if motion.defined.unstable:
         return motion
     report(1, TRIALS)

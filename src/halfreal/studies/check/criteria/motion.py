@@ -7,13 +7,17 @@ from collections.abc import Iterable
 import numpy as np
 
 from .... import units
-from ....contracts.finding import Finding, note
+from ....contracts.finding import Finding, note, warning
 from ..examined import Examined
 from ..motion import Motion, Promise
 from ..remedies import stabilising_motion
 from .acceptance import below
 from .gain import specimen_with
 
+NOT_TRIED = (
+    "not tried in motion, as a part in another process cannot be set back to its beginning: only the poles at rest and "
+    "one rehearsal count"
+)
 EPISODE = 10.0
 """Growth of deviations for a while, as a factor, from which on a test is not a GO."""
 
@@ -21,6 +25,8 @@ EPISODE = 10.0
 def motion(examined: Examined) -> Iterable[Finding]:
     found = examined.motion
     if found is None:
+        if examined.sound and not examined.stability.proven_linear:
+            yield warning(NOT_TRIED)
         return
     unit = examined.definition.target_unit
     defined = found.defined
