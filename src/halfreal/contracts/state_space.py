@@ -81,7 +81,8 @@ class StateSpace:
     @cached_property
     def _triangular(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Schur form T of the balanced A, with B and C in its coordinates; and −T in C order."""
-        balanced, scale = matrix_balance(self.a, permute=False)
+        with np.errstate(invalid="ignore"):  # SciPy casts scales to integers, though none is needed
+            balanced, scale = matrix_balance(self.a, permute=False)
         form, basis = schur(balanced, output="complex")
         scales = np.diag(scale)
         negative = np.ascontiguousarray(0.0 - form)
