@@ -340,7 +340,7 @@ def trials_of(definition: Definition, stability: LoopStability) -> Trials:
 
 
 def grows(motion: np.ndarray) -> bool:
-    """Whether a stationary motion, (samples, channels), grows over its last three fifths, and goes on to."""
+    """Whether a stationary motion, (samples, channels), grows over its last three fifths, and continues to grow."""
     before, middle, last = (np.nanmax(part, axis=0, initial=0.0) for part in np.array_split(motion, 5)[2:])
     steady = (last - middle) >= STEADY * (middle - before)
     return bool(np.any((middle > GROWS * before) & (last > GROWS * middle) & steady & (before > 0.0)))

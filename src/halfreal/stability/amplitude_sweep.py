@@ -36,7 +36,7 @@ GROWN = 3.0
 LONGEST = 120
 """Further windows until a motion has settled, at most."""
 GONE, FAR_BELOW = 1e-6, 0.1
-"""Parts of the amplitude that a motion begins with below which it is gone, and has decayed."""
+"""Parts of the amplitude that a motion begins with, below which it has decayed."""
 GROWING_SIDE = 1.02
 """Times the amplitude at which motion was found to grow no more: past a border, motion grows there."""
 MANY, LEFT = 400, 0.25
