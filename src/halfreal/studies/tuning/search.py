@@ -2,8 +2,8 @@
 
 A trial is rehearsed on the nominal rig, and on a few samples of the uncertain one where the nominal error is not
 hopeless.  Only one that would be the best so far is analysed further, as that takes longer: whether its loop is stable
-at rest, and leaves the margins which [acceptance] requires.  Rehearsals continue beyond the limits, so that a trial shows
-which limit it exceeds and by how much, and the search (``line_search.py``) finds the way back.
+at rest, and leaves the margins which [acceptance] requires.  Rehearsals continue beyond the limits, so that a trial
+shows which limit it exceeds and by how much, and the search (``line_search.py``) finds the way back.
 
 What is minimised is the largest error of the samples (``bench.py``) among trials that are stable, keep the limits and
 leave the margins; then come those that do not leave the margins, and last those that exceed limits.
