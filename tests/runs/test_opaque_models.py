@@ -65,7 +65,7 @@ int32_t step(const double *p, double *s, double t, const double *u, double *y) {
 def test_what_a_users_rig_remembers(tmp_path, name, settings, unknown, untried):
     (tmp_path / "rigs.py").write_text(RIGS)
     rig = {"kind": "user", "function": f"{tmp_path / 'rigs.py'}:{name}", **settings}
-    found = opaque_parts(definition(timing={"step": 1e-3, "duration": 1.0}, rig=rig))
+    found = opaque_parts(definition(timing={"step": 1e-3, "duration": 1.0}, rig=rig, reference=None))
     assert unknown in found.unknown and bool(unknown) == bool(found.unknown) and bool(found.untried) == untried
 
 
@@ -75,7 +75,7 @@ def test_a_library_with_memory_of_its_own_is_no_go(tmp_path):
     words = [COMPILER, "-shared", "-fPIC", str(tmp_path / "rig.c"), "-o", str(tmp_path / "rig.so")]
     subprocess.run(words, check=True)
     rig = {"kind": "library", "function": f"{tmp_path / 'rig.so'}:step"}
-    found = halfreal.check(definition(timing={"step": 1e-3, "duration": 1.0}, rig=rig), remedies=False)
+    found = halfreal.check(definition(timing={"step": 1e-3, "duration": 1.0}, rig=rig, reference=None), remedies=False)
     assert found.verdict == "NO-GO" and found.motion is None
     assert "remembers what is not in the fields of its state" in found.reasons[0]
 

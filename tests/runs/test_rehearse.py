@@ -106,7 +106,8 @@ def test_record_that_would_not_fit_into_memory_is_refused_before_it_is_begun():
 def test_progress_reaches_the_end():
     seen = []
     halfreal.rehearse(
-        definition(timing={"step": 1e-4, "duration": 12.0}), on_progress=lambda done, total: seen.append((done, total))
+        definition(delay=5e-3, timing={"step": 1e-4, "duration": 12.0}),
+        on_progress=lambda done, total: seen.append((done, total)),
     )
     assert len(seen) > 1
     assert seen[-1] == (120_000, 120_000)
@@ -254,7 +255,7 @@ def test_soft_ends_count_in_the_size_of_a_record(end):
 
 def test_a_record_is_in_memory_once_and_is_that_of_the_loop(monkeypatch):
     """In stretches of a twelfth; the whole at once is what they must be."""
-    test = definition(reference=None)
+    test = definition(delay=5e-3, reference=None)
     whole = build(test).run(test.timing.ticks, record=("target", "command", "measured.force")).log
     monkeypatch.setattr(rehearsal, "CHUNK", test.timing.ticks // 12)
     monkeypatch.setattr(rehearsal, "loop_stability", lambda definition: None)

@@ -206,7 +206,7 @@ def rehearse(
         kept.add(stretch.log if found is None else stretch.log[: found[0] + 1])
         happened += stretch.events
         if on_progress is not None:
-            on_progress(done, expected)
+            on_progress(expected if ran_away else done, expected)
         if done > CHUNK:  # the first stretch may have been compiled
             check_time(expected - done, time.process_time() - began, stretch.ticks)
     log = kept.all
