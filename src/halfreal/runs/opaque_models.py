@@ -28,6 +28,7 @@ from ..kernels.block import Block
 from ..kernels.loop import Loop
 from ..kernels.native import is_own
 from ..kernels.played import PlayedError, played
+from ..kernels.prepared import RanAwayError
 from ..stability.linearise import UNKNOWN
 from ..stability.memory import block_slopes
 from .build import SETTLING_TICKS, build
@@ -102,7 +103,10 @@ def read_channels(loop: Loop, names: Sequence[str], ticks: int) -> np.ndarray:
     units_of = {channel.name: channel.unit for channel in loop.channels}
     watching, rows = RunAway(names, [units_of[name] for name in names]), [np.zeros((0, len(names)))]
     for done in range(0, ticks if names else 0, STRETCH):
-        log = loop.run(min(STRETCH, ticks - done), record=names).log[:, 1:]
+        try:
+            log = loop.run(min(STRETCH, ticks - done), record=names).log[:, 1:]
+        except RanAwayError:  # a block whose loops do not end: the rehearsal states it
+            break
         beyond = watching.find(log)
         log = log if beyond is None else log[: beyond[0]]
         well = np.isfinite(log).all(axis=1)
