@@ -1,0 +1,126 @@
+"""Functions compiled in processes of their own, in which Numba writes LLVM code without optimising it.
+
+Numba optimises every helper by itself, twice, translates it, and does both again in all that calls it.  Here this is
+done once (``objects.py``), and for any processor of this kind.  A worker reads lines that name functions
+(``library.py``) and answers each with what is stored of it: its length, 8 bytes, and so many bytes.  A length of zero
+stands before a message instead: this cannot be compiled.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
+from importlib import import_module
+from queue import SimpleQueue
+from typing import Any, BinaryIO
+
+from ..errors import HalfrealError
+from .origin import OWN
+
+PLAIN = {
+    "NUMBA_OPT": "0",
+    "NUMBA_CPU_NAME": "generic",
+    "NUMBA_CPU_FEATURES": "",
+    "NUMBA_DISABLE_INTEL_SVML": "1",
+    "NUMBA_BOUNDSCHECK": "0",
+}
+"""How Numba is set up: for no particular processor."""
+LENGTH = 8
+
+
+class WorkerError(HalfrealError):
+    """A function of halfreal's own that cannot be compiled."""
+
+
+def compiled(functions: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """Functions with what is stored of them, as they become ready."""
+    if not functions:
+        return
+    count = min(len(functions), max(1, len(os.sched_getaffinity(0))))
+    with ExitStack() as stack:
+        workers = SimpleQueue[Any]()
+        for _ in range(count):
+            workers.put(stack.enter_context(_started()))
+        pool = stack.enter_context(ThreadPoolExecutor(count))
+        waiting = {pool.submit(_asked, workers, one): one for one in functions}
+        for one in as_completed(waiting):
+            yield waiting[one], one.result()
+
+
+def _started() -> Any:
+    # no message of another library may come between: what is printed goes to stderr
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    path = os.pathsep.join(filter(None, (str(OWN.parent), os.environ.get("PYTHONPATH", ""))))
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", __name__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**inherited, **PLAIN, "PYTHONPATH": path},
+    )
+
+
+def _asked(workers: SimpleQueue[Any], function: str) -> bytes:
+    worker = workers.get()
+    try:
+        worker.stdin.write(f"{function}\n".encode())
+        worker.stdin.flush()
+        found = _read(worker.stdout)
+        if not found:
+            message = _read(worker.stdout).decode() or "the process that compiles has ended"
+            raise WorkerError(f"'{function}' cannot be compiled: {message}")
+        return found
+    finally:
+        workers.put(worker)
+
+
+def _read(stream: BinaryIO) -> bytes:
+    return stream.read(int.from_bytes(stream.read(LENGTH), "little"))
+
+
+# --- in the worker ----------------------------------------------------------------------------------------------------
+
+
+def stored(function: str) -> bytes:
+    """What is stored of a function; compiles it."""
+    from . import entry
+    from .compiler import own_block
+    from .library import packed, symbol_of
+    from .objects import holds_addresses, simplified, translated
+    from .sizes import from_text
+    from .sources import sources_of
+
+    home, *rest = function.split(" | ")
+    module, _, name = home.partition(":")
+    there = import_module(module)
+    if len(rest) == 1:
+        result = entry.of_text(function).compiled()
+    else:
+        step = getattr(there, name)
+        result = own_block(getattr(step, "py_func", step), *map(from_text, rest))
+    symbol = symbol_of(function)
+    simple = simplified(result.library.get_llvm_str(), result.fndesc.llvm_func_name, symbol)
+    if holds_addresses(simple):
+        raise WorkerError("its code holds addresses of this process")
+    code = bytes(simple.as_bitcode())
+    return packed(function, symbol, sources_of(module, name), translated(code), code)
+
+
+def _serve() -> None:
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        try:
+            found = stored(line.rstrip("\n"))
+            answers.write(len(found).to_bytes(LENGTH, "little") + found)
+        except Exception as error:  # whatever it is, the one who asked reports it
+            message = f"{type(error).__name__}: {error}".encode()
+            answers.write(bytes(LENGTH) + len(message).to_bytes(LENGTH, "little") + message)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    _serve()
