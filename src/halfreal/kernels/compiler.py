@@ -44,8 +44,8 @@ def checked_block(step: Callable[..., int], parameters: Ranks, state: Ranks) -> 
         if any("Stdout" in name for name in foreign):
             what = "prints, which a tick cannot; store values in the state, or return a number as a fault"
         raise refused(step, f"{what}; {RULES}")
-    symbol, library = str(result.fndesc.llvm_func_name), result.library
-    return Native(symbol, int(library.get_pointer_to_function(symbol)), library.get_llvm_str().encode(), keeps=result)
+    symbol = str(result.fndesc.llvm_func_name)
+    return Native(symbol, int(result.library.get_pointer_to_function(symbol)), keeps=result)
 
 
 def _check_status(step: Callable[..., int], function: Any) -> None:

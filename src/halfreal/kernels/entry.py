@@ -62,7 +62,7 @@ class Entry:
     ) -> None:
         update_wrapper(self, function)
         self.py_func, self._kinds, self._fastmath, self._gather = function, kinds, fastmath, gather
-        self._packed, self._words = "=", 0
+        self._packed, self.words = "=", 0
         self._reads = [self._read(kind) for kind in kinds]
         self._row = Struct(self._packed)
         self.text = f"{function.__module__}:{function.__qualname__} | {' '.join(map(_text, kinds))}"
@@ -74,14 +74,14 @@ class Entry:
         if isinstance(kind, tuple):
             return f"({', '.join([self._read(one) for one in kind])},)"
         name, _, rest = kind.partition("[")
-        k = self._words
+        k = self.words
         if rest:
             rank = rest.count(",") + 1
             shape = ", ".join(f"w[{k + 1 + i}]" for i in range(rank))
             packed, read = "q" * (1 + rank), f"carray(as_pointer(w[{{k}}]), ({shape},), np.dtype('{name}'))"
         else:
             packed, read = NUMBERS[name]
-        self._packed, self._words = self._packed + packed, k + len(packed)
+        self._packed, self.words = self._packed + packed, k + len(packed)
         return read.format(k=k)
 
     @property
@@ -107,8 +107,8 @@ class Entry:
         if self._gather is not None:
             arguments = f"gather({arguments})"
         text = f"""def call(words):
-    w = carray(as_pointer(words), {self._words}, np.int64)
-    x = carray(as_pointer(words), {self._words}, np.float64)
+    w = carray(as_pointer(words), {self.words}, np.int64)
+    x = carray(as_pointer(words), {self.words}, np.float64)
     return function({arguments})
 """
         options = {**OPTIONS, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # callees inherit

@@ -37,10 +37,9 @@ class Native:
 
     symbol: str
     address: int
-    code: bytes
-    """LLVM code."""
+    code: bytes = b""
+    """LLVM code, and the object; empty if Numba itself has loaded it."""
     content: bytes = b""
-    """The object, empty if Numba itself has loaded it."""
     digest: str = ""
     """Hash of code and object."""
     keeps: Any = field(default=None, compare=False, repr=False)
@@ -58,12 +57,10 @@ def simplified(code: bytes | str, symbol: str, name: str) -> Any:
     return module
 
 
-def translated(code: bytes, symbol: str = "") -> bytes:
-    """The object of simplified code, for any processor; a symbol that is given is hidden from other libraries."""
+def translated(code: bytes) -> bytes:
+    """The object of simplified code, for any processor."""
     module, target = llvm.parse_bitcode(code), any_processor()
     run_passes(module, target, 3, vectorise=True)
-    if symbol:
-        module.get_function(symbol).visibility = "hidden"
     return bytes(target.emit_object(module))
 
 

@@ -14,10 +14,11 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.datamodel import models
-from numba.core.typing.templates import AttributeTemplate
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer, signature
 from numba.extending import (
     infer_getattr,
     intrinsic,
+    lower_builtin,
     lower_getattr_generic,
     lower_setattr_generic,
     register_model,
@@ -62,6 +63,28 @@ class _Attributes(AttributeTemplate):
         return kind.field(name)
 
 
+@infer
+class _Item(AbstractTemplate):
+    """``p["name"]``, as plain Python allows it too."""
+
+    key = "static_getitem"
+
+    def generic(self, args, kws):  # type: ignore[no-untyped-def]
+        if isinstance(args[0], FieldsType) and isinstance(args[1], str):
+            return signature(args[0].field(args[1]), *args)
+        return None
+
+
+@infer
+class _SetItem(AbstractTemplate):
+    key = "static_setitem"
+
+    def generic(self, args, kws):  # type: ignore[no-untyped-def]
+        if isinstance(args[0], FieldsType) and isinstance(args[1], str) and args[0].ranks[args[1]] == 0:
+            return signature(types.void, args[0], types.literal(args[1]), args[2])
+        return None
+
+
 def _size(builder: Any, sizes: Any, k: int) -> Any:
     found = builder.load(builder.gep(builder.bitcast(sizes, WORD.as_pointer()), [WORD(k)]))
     found.set_metadata("invariant.load", builder.module.add_metadata([]))
@@ -101,6 +124,18 @@ def _set(context, builder, signature, args, name):  # type: ignore[no-untyped-de
         raise TypeError(f"'{name}' is an array; set its entries")
     place, _ = _place(context, builder, kind, args[0], name)
     builder.store(context.cast(builder, args[1], given, types.float64), place)
+
+
+@lower_builtin("static_getitem", FieldsType, types.StringLiteral)
+def _get_item(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    return _get(context, builder, signature.args[0], *args)
+
+
+@lower_builtin("static_setitem", FieldsType, types.StringLiteral, types.Any)
+def _set_item(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    kind, _, given = signature.args
+    _set(context, builder, signature.replace(args=(kind, given)), (args[0], args[2]), args[1])
+    return context.get_dummy_value()
 
 
 def caller(function: Any, parameters: Ranks, state: Ranks) -> Callable[..., int]:
