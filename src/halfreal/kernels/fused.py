@@ -1,11 +1,11 @@
 """The rows of a loop as three functions, with its wiring built in: those of the controller, inner and outer ones.
 
-The general loop (``tick.py``) copies inputs by a table and calls each block through an address; a block reads the sizes
-of its fields from a table.  Here the LLVM code of a loop's blocks, which comes with them (``library.py``), is linked with
-rows whose places in memory and tables of sizes are constants, and optimised as a whole, for the processor at hand: blocks
-are inlined, their loops have known ends, and what one writes and the next reads need not go through memory.  No
-floating-point operation is left out or put in another order, so that results are the same to the bit.  The object is
-kept on disk, for each arrangement of blocks.
+The general loop (``tick.py``) copies inputs by a table and calls each block through an address; a block reads the
+sizes of its fields from a table.  Here the LLVM code of a loop's blocks, which comes with them (``library.py``), is
+linked with rows whose places in memory and tables of sizes are constants, and optimised as a whole, for the processor
+at hand: blocks are inlined, their loops have known ends, and what one writes and the next reads need not go through
+memory.  No floating-point operation is left out or put in another order, so that results are the same to the bit.  The
+object is kept on disk, for each arrangement of blocks.
 
     int64 group(int64 first, double *vector, double *parameters, double t)
 

@@ -22,8 +22,8 @@ from .prepared import Prepared, RanAwayError
 GUARD_MODE = "guard.mode"
 LONG = 1000
 """Ticks of a stretch that is worth a look for code that is kept."""
-PAYS = 50_000_000
-"""Calls of blocks in one arrangement after which it is fused: they have taken about as long as that does."""
+PAYS = 20_000_000
+"""Calls of blocks in one arrangement after which it is fused: that takes about as long as they have."""
 
 
 @dataclass
@@ -40,7 +40,8 @@ class Stretch:
 @dataclass(frozen=True)
 class LaidOut:
     """A loop's memory: of each block the places of its parameters and state, of its wires, their number, and of its
-    outputs; the tables of their sizes; all wires; the vector at the beginning; all parameters; and how the compiled loop goes through them."""
+    outputs; the tables of their sizes; all wires; the vector at the beginning; all parameters; and how the compiled
+    loop goes through them."""
 
     rows: np.ndarray
     sizes: tuple[np.ndarray, ...]
@@ -330,9 +331,14 @@ class Loop(Memory):
             self._prepared[ticks] = self.prepared(ticks)
         return self._prepared[ticks]
 
-    def prepared(self, ticks: int, record: Sequence[str] = (), control: np.ndarray | None = None) -> Prepared:
-        """A stretch of so many ticks that is run often, with the named channels in its log and without events."""
-        self._fuse_where_it_pays(ticks)
+    def prepared(
+        self, ticks: int, record: Sequence[str] = (), control: np.ndarray | None = None, times: int = 1
+    ) -> Prepared:
+        """A stretch of so many ticks that is run often, with the named channels in its log and without events.
+
+        ``times``: how often, if it is known.
+        """
+        self._fuse_where_it_pays(ticks * times)
         log, control = (
             np.empty((ticks if record else 0, 1 + len(record))),
             np.zeros(WORDS, dtype=np.int64) if control is None else control,

@@ -1,4 +1,4 @@
-"""The type of a block's ``p`` and ``s`` in compiled code: an address, and a table of where fields begin and their sizes.
+"""The type of a block's ``p`` and ``s`` in compiled code: an address, and a table of where fields begin.
 
 Code depends on the names of the fields and on their numbers of dimensions; where they begin and how long they are is
 read from the table (``sizes.py``) in each call.  Loads from it are marked invariant, so that LLVM may move them out of

@@ -3,9 +3,9 @@
     measure → start-up → virtual substructure → coupling → guard → record → rig → measure of the next tick
 
 A row of ``table`` is a block: address of its function, of its parameters, of its state, where its input indices begin
-in ``wires``, how many they are, where its outputs begin in ``vector``, and the address of the sizes of its fields.  The rows come in three groups: the
-controller's (the last of them is the guard), the rig's inner rows, run ``substeps`` times a tick on the rig's own finer
-step, and the rig's outer rows, run once (sensors, or the link to a rig elsewhere).
+in ``wires``, how many they are, where its outputs begin in ``vector``, and the address of the sizes of its fields.  The
+rows come in three groups: the controller's (the last of them is the guard), the rig's inner rows, run ``substeps``
+times a tick on the rig's own finer step, and the rig's outer rows, run once (sensors, or the link to a rig elsewhere).
 
 ``vector`` is everything that changes: ``[tick, fault, request, rig's fault, input scratch | bus | states | last values
 of watched channels]``.  The fault is the first one that any row has returned, and stays; the rig's is 1 if one of the

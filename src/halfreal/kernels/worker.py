@@ -11,11 +11,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from importlib import import_module
 from queue import SimpleQueue
+from threading import Thread
 from typing import Any, BinaryIO
 
 from ..errors import HalfrealError
@@ -41,14 +42,30 @@ def compiled(functions: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     if not functions:
         return
     count = min(len(functions), max(1, len(os.sched_getaffinity(0))))
+    left, done = deque(functions), SimpleQueue[tuple[str, bytes | Exception]]()
     with ExitStack() as stack:
-        workers = SimpleQueue[Any]()
-        for _ in range(count):
-            workers.put(stack.enter_context(_started()))
-        pool = stack.enter_context(ThreadPoolExecutor(count))
-        waiting = {pool.submit(_asked, workers, one): one for one in functions}
-        for one in as_completed(waiting):
-            yield waiting[one], one.result()
+        # neighbours in the list have helpers in common: one process begins at one end, the next at the other
+        for number in range(count):
+            worker = stack.enter_context(_started())
+            taking = left.popleft if number % 2 == 0 else left.pop
+            stack.callback(left.clear)
+            Thread(target=_drive, args=(worker, taking, done), daemon=True).start()
+        for _ in range(len(functions)):
+            function, found = done.get()
+            if isinstance(found, Exception):
+                raise found
+            yield function, found
+
+
+def _drive(worker: Any, taking: Callable[[], str], done: SimpleQueue[tuple[str, bytes | Exception]]) -> None:
+    """Have a process compile one function after another, until none is left."""
+    with suppress(IndexError):
+        while True:
+            function = taking()
+            try:
+                done.put((function, _answer(worker, function)))
+            except (OSError, WorkerError) as error:
+                done.put((function, error))
 
 
 def _started() -> Any:
@@ -63,18 +80,14 @@ def _started() -> Any:
     )
 
 
-def _asked(workers: SimpleQueue[Any], function: str) -> bytes:
-    worker = workers.get()
-    try:
-        worker.stdin.write(f"{function}\n".encode())
-        worker.stdin.flush()
-        found = _read(worker.stdout)
-        if not found:
-            message = _read(worker.stdout).decode() or "the process that compiles has ended"
-            raise WorkerError(f"'{function}' cannot be compiled: {message}")
-        return found
-    finally:
-        workers.put(worker)
+def _answer(worker: Any, function: str) -> bytes:
+    worker.stdin.write(f"{function}\n".encode())
+    worker.stdin.flush()
+    found = _read(worker.stdout)
+    if not found:
+        message = _read(worker.stdout).decode() or "the process that compiles has ended"
+        raise WorkerError(f"'{function}' cannot be compiled: {message}")
+    return found
 
 
 def _read(stream: BinaryIO) -> bytes:
