@@ -3,8 +3,8 @@
     python soak/compiler_cache.py [--seed 1] [--count 70]
 
 Fills a cache from a copy of the package without its library, damages one entry of a copy by a seeded random choice for
-each try, and checks a definition in a process of its own.  Every tenth try has a cache that cannot be written to.  Prints what went wrong, and ends with 1 if
-anything did.
+each try, and checks a definition in a process of its own.  Every tenth try has a cache that cannot be written to.
+Prints what went wrong, and ends with 1 if anything did.
 """
 
 from __future__ import annotations

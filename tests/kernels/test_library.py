@@ -118,7 +118,7 @@ def test_a_library_that_is_damaged_or_of_other_sources_or_of_a_newer_llvm_is_not
 
 def test_a_function_that_cannot_be_compiled_is_named_with_the_reason(empty: Path):
     wrong = "halfreal.models.excitations.channel:channel_step | other | last time begun"
-    with pytest.raises(worker.WorkerError, match="channel_step.*gain"):
+    with pytest.raises(worker.WorkerError, match=r"channel_step.*gain"):
         library.native(wrong)
 
 

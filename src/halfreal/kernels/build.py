@@ -23,7 +23,8 @@ def build(functions: Sequence[str]) -> int:
         found[function] = payload
         library.show(f"compiling the library, {done + 1} of {len(missing)} functions")
     library.show("")
-    library.write(library.PATH, {one: payload for one, payload in found.items() if payload is not None})
+    if missing or set(there.functions) != set(functions):
+        library.write(library.PATH, {one: payload for one, payload in found.items() if payload is not None})
     return len(missing)
 
 

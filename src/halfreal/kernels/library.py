@@ -109,6 +109,11 @@ class Library:
         except (OSError, ValueError, KeyError):
             return
 
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """Those that it has, whether they fit or not."""
+        return tuple(self._places)
+
     def read(self, function: str) -> Stored | None:
         """A function; None if it is not there, is damaged, or was compiled from other sources."""
         payload = self.payload(function)
