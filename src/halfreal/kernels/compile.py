@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 # No fastmath: it deletes the NaN checks on which the guard relies.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 
-INSIDE: dict[str, Any] = {**OPTIONS, "forceinline": True, "_nrt": False, "no_cfunc_wrapper": True}
-"""Of blocks and their helpers: one piece of code for each block, and none that allocates, as it does not compile."""
+INSIDE: dict[str, Any] = {**OPTIONS, "_nrt": False, "no_cfunc_wrapper": True}
+"""Of blocks and their helpers: nothing that allocates compiles."""
 
 WRAPPER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 STEP: dict[str, Any] = {**INSIDE, "no_cpython_wrapper": True}
@@ -101,13 +101,8 @@ def intrinsic(function: Callable[..., Any]) -> Any:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Decorator for helpers that blocks call; they become part of each."""
+    """Decorator for helpers that blocks call; LLVM decides which of them become part of a block."""
     return helper(**INSIDE)(function)
-
-
-def shared(function: Callable[..., Any]) -> Any:
-    """Decorator for large helpers that many blocks call; LLVM decides whether they become part of them."""
-    return helper(**OPTIONS, _nrt=False)(function)
 
 
 def helper(**options: Any) -> Callable[[Callable[..., Any]], Any]:

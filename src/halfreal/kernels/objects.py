@@ -28,6 +28,8 @@ SYMBOL_TABLE, UNDEFINED = 2, 0
 """Of ELF: the kind of section that holds symbols, and the section of those that come from outside."""
 LEAST = {"x86_64": "x86-64", "amd64": "x86-64"}
 """The least processor of a kind, as LLVM names it."""
+INLINED = 1000
+"""Threshold of LLVM's inliner for helpers: four times the usual one."""
 ARCHITECTURE = platform.machine().lower()
 
 
@@ -53,7 +55,7 @@ def simplified(code: bytes | str, symbol: str, name: str) -> Any:
         if not one.is_declaration:
             one.linkage = "external" if one.name == symbol else "internal"
     module.get_function(symbol).name = name
-    run_passes(module, any_processor(), 3)
+    run_passes(module, any_processor(), 3, inlined=INLINED)
     return module
 
 
@@ -64,10 +66,12 @@ def translated(code: bytes) -> bytes:
     return bytes(target.emit_object(module))
 
 
-def run_passes(module: Any, target: Any, level: int, *, vectorise: bool = False) -> None:
+def run_passes(module: Any, target: Any, level: int, *, vectorise: bool = False, inlined: int = 0) -> None:
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization, options.slp_vectorization = vectorise, False
     options.loop_unrolling = options.loop_interleaving = False
+    if inlined:
+        options.inlining_threshold = inlined
     builder = llvm.create_pass_builder(target, options)
     passes = builder.getModulePassManager()
     passes.add_refprune_pass()  # counts of references, to what no one else holds

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 from collections import deque
@@ -32,6 +33,9 @@ PLAIN = {
 }
 """How Numba is set up: for no particular processor."""
 LENGTH = 8
+MOST = 8
+"""Processes at once."""
+ENDED = "the process that compiles has ended"
 
 
 class WorkerError(HalfrealError):
@@ -42,7 +46,7 @@ def compiled(functions: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     """Functions with what is stored of them, as they become ready."""
     if not functions:
         return
-    count = min(len(functions), max(1, len(os.sched_getaffinity(0))))
+    count = min(len(functions), len(os.sched_getaffinity(0)), MOST)
     left, done = deque(functions), SimpleQueue[tuple[str, bytes | Exception]]()
     with ExitStack() as stack:
         # neighbours in the list have helpers in common: one process begins at one end, the next at the other
@@ -65,19 +69,28 @@ def _drive(worker: Any, taking: Callable[[], str], done: SimpleQueue[tuple[str, 
             function = taking()
             try:
                 done.put((function, _answer(worker, function)))
-            except (OSError, WorkerError) as error:
+            except OSError:
+                done.put((function, WorkerError(f"'{function}' cannot be compiled: {ENDED}")))
+            except WorkerError as error:
                 done.put((function, error))
 
 
+PROGRAM = """
+import sys
+sys.path[:0] = [one for one in sys.argv[1:] if one not in sys.path]
+from halfreal.kernels.worker import serve
+serve()
+"""
+"""Of the process, which must have the package that is here."""
+
+
 def _started() -> Any:
-    # no message of another library may come between: what is printed goes to stderr
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
-    path = os.pathsep.join(filter(None, (str(OWN.parent), os.environ.get("PYTHONPATH", ""))))
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", __name__],
+        [sys.executable, "-P", "-c", PROGRAM, str(OWN.parent)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**inherited, **PLAIN, "PYTHONPATH": path},
+        env={**inherited, **PLAIN},
     )
 
 
@@ -86,7 +99,7 @@ def _answer(worker: Any, function: str) -> bytes:
     worker.stdin.flush()
     found = _read(worker.stdout)
     if not found:
-        message = _read(worker.stdout).decode() or "the process that compiles has ended"
+        message = _read(worker.stdout).decode() or ENDED
         raise WorkerError(f"'{function}' cannot be compiled: {message}")
     return found
 
@@ -123,10 +136,12 @@ def stored(function: str) -> bytes:
     return packed(function, symbol, sources_of(module, name), translated(code), code)
 
 
-def _serve() -> None:
+def serve() -> None:
+    """Compile what is asked for, until nothing more is."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.set_threshold(200_000, 20, 100)  # compiling makes many objects and little garbage
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
+    os.dup2(2, 1)  # what is printed must not come between
     for line in sys.stdin:
         try:
             found = stored(line.rstrip("\n"))
@@ -135,7 +150,3 @@ def _serve() -> None:
             message = f"{type(error).__name__}: {error}".encode()
             answers.write(bytes(LENGTH) + len(message).to_bytes(LENGTH, "little") + message)
         answers.flush()
-
-
-if __name__ == "__main__":
-    _serve()
