@@ -85,7 +85,7 @@ def _clone(function: Callable[..., Any]) -> Any:
     assert clones is not None
     if function not in clones:
         model = "numpy" if halfreals(function.__code__.co_filename) else "python"
-        options = {**STEP, "boundscheck": True, "error_model": model}
+        options = {**STEP, "boundscheck": True, "error_model": model, "forceinline": True}  # but for what calls itself
         clones[function] = njit(pipeline_class=Checked, **options)(function)
     return clones[function]
 

@@ -116,11 +116,15 @@ class Library:
 
     def read(self, function: str) -> Stored | None:
         """A function; None if it is not there, is damaged, or was compiled from other sources."""
-        payload = self.payload(function)
-        return None if payload is None else Stored.of(payload)
+        payload = self._payload(function)
+        found = None if payload is None else Stored.of(payload)
+        return found if found is not None and found.fits else None
 
     def payload(self, function: str) -> bytes | None:
         """The same as it is stored."""
+        return None if self.read(function) is None else self._payload(function)
+
+    def _payload(self, function: str) -> bytes | None:
         if function not in self._places:
             return None
         start, length, digest = self._places[function]
@@ -130,7 +134,7 @@ class Library:
                 payload = file.read(length)
         except OSError:
             return None
-        return payload if _sha256(payload) == digest and Stored.of(payload).fits else None
+        return payload if _sha256(payload) == digest else None
 
 
 def write(path: Path, functions: dict[str, bytes]) -> None:
