@@ -93,8 +93,8 @@ def test_what_the_library_does_not_have_is_compiled_once_for_the_user(empty: Pat
 
 
 def test_compiling_again_gives_the_same_function(empty: Path):
-    there = library.library().read(SMALL)
-    assert there is not None and library.Stored.of(worker.stored(SMALL)).content == there.content
+    ((_, payload),) = worker.compiled([SMALL])
+    assert payload == library.library().payload(SMALL)
 
 
 def test_a_library_that_is_damaged_or_of_other_sources_or_of_a_newer_llvm_is_not_used(
@@ -106,14 +106,14 @@ def test_a_library_that_is_damaged_or_of_other_sources_or_of_a_newer_llvm_is_not
     assert payload is not None
     at = whole.index(payload) + len(payload) // 2
     copy.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-    assert library.Library(copy).read(SMALL) is None
-    assert library.Library(copy).read(compiled_run.text) is not None
+    assert library.Library(copy).payload(SMALL) is None
+    assert library.Library(copy).payload(compiled_run.text) is not None
     copy.write_bytes(whole.replace(b'{"llvm": ', b'{"llvm": 9', 1))
-    assert library.Library(copy).read(SMALL) is None
+    assert library.Library(copy).payload(SMALL) is None
     copy.write_bytes(whole[: len(whole) // 100])
-    assert library.Library(copy).read(SMALL) is None
+    assert library.Library(copy).payload(SMALL) is None
     monkeypatch.setattr(library, "digest_of", lambda file: "another")
-    assert library.library().read(SMALL) is None
+    assert library.library().payload(SMALL) is None
 
 
 def test_a_function_that_cannot_be_compiled_is_named_with_the_reason(empty: Path):
@@ -161,7 +161,7 @@ def test_an_edit_of_a_constant_is_noticed_and_one_elsewhere_is_not(tmp_path: Pat
     package = tmp_path / "halfreal"
     leave_out = shutil.ignore_patterns("examples", "__pycache__")
     shutil.copytree(Path(halfreal.__file__).parent, package, ignore=leave_out)
-    ask = f"from halfreal.kernels import library; print(library.library().read({SMALL!r}) is not None)"
+    ask = f"from halfreal.kernels import library; print(library.library().payload({SMALL!r}) is not None)"
     where = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def fits() -> str:

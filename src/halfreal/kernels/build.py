@@ -1,7 +1,7 @@
 """The library of the package made anew: ``python -m halfreal.kernels.build``.
 
 All functions in ``functions.txt`` whose sources have changed are compiled, in a process for each processor; the others
-are kept.  With ``--add-used`` those that were compiled for a user (``library.used``) are added to the list first.
+are taken from the library or the user's cache.  With ``--add-used`` those that were compiled for a user (``library.used``) are added to the list first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def build(functions: Sequence[str]) -> int:
     from .worker import compiled
 
     there = library.Library(library.PATH)
-    found = {one: there.payload(one) for one in functions}
+    found = {one: there.payload(one) or library.kept(one) for one in functions}
     missing = [one for one, payload in found.items() if payload is None]
     for done, (function, payload) in enumerate(compiled(missing)):
         found[function] = payload

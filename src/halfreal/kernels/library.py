@@ -114,17 +114,8 @@ class Library:
         """Those that it has, whether they fit or not."""
         return tuple(self._places)
 
-    def read(self, function: str) -> Stored | None:
-        """A function; None if it is not there, is damaged, or was compiled from other sources."""
-        payload = self._payload(function)
-        found = None if payload is None else Stored.of(payload)
-        return found if found is not None and found.fits else None
-
     def payload(self, function: str) -> bytes | None:
-        """The same as it is stored."""
-        return None if self.read(function) is None else self._payload(function)
-
-    def _payload(self, function: str) -> bytes | None:
+        """A function as it is stored; None if it is not there, is damaged, or was compiled from other sources."""
         if function not in self._places:
             return None
         start, length, digest = self._places[function]
@@ -134,7 +125,7 @@ class Library:
                 payload = file.read(length)
         except OSError:
             return None
-        return payload if _sha256(payload) == digest else None
+        return payload if _sha256(payload) == digest and Stored.of(payload).fits else None
 
 
 def write(path: Path, functions: dict[str, bytes]) -> None:
@@ -177,14 +168,17 @@ def ready(functions: Iterable[str]) -> None:
 def stored(function: str) -> Stored | None:
     """A function as it is on disk, if it is."""
     if function not in _found:
-        found = library().read(function)
-        if found is None:
-            payload = disk_cache.kept(_entry(function))
-            found = None if payload is None else Stored.of(payload)
-        if found is None or not found.fits:
+        payload = library().payload(function) or kept(function)
+        if payload is None:
             return None
-        _found[function] = found
+        _found[function] = Stored.of(payload)
     return _found[function]
+
+
+def kept(function: str) -> bytes | None:
+    """A function in the user's cache, as it is stored; None if it is not there, or of other sources."""
+    payload = disk_cache.kept(_entry(function))
+    return payload if payload is not None and Stored.of(payload).fits else None
 
 
 def native(function: str) -> Native:

@@ -31,15 +31,15 @@ def digest_of(file: str) -> str:
 def sources_of(module: str, name: str) -> list[str]:
     """Paths within the package, in order."""
     seen = set[tuple[str, str]]()
-    files = {f"kernels/{one}.py" for one in MACHINERY}
-    left = [(module, name)]
+    always = {f"kernels/{one}.py" for one in MACHINERY}
+    files, left = set(always), [(module, name)]
     while left:
         one = left.pop()
         if one in seen:
             continue
         seen.add(one)
         path = _path(one[0])
-        if path is not None:
+        if path is not None and path.relative_to(OWN).as_posix() not in always:  # what compiles is taken as a whole
             found = _Names.of(path, one[0])
             files.add(path.relative_to(OWN).as_posix())
             left += found.used_by(one[1])
