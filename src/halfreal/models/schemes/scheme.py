@@ -14,7 +14,7 @@ from ...contracts.system import Method, System
 from ...kernels.block import Value
 from ...kernels.linear import stored
 from ...settings import Settings
-from ..materials.resisting import element_states, loaded, terms
+from ..materials.element_fields import element_states, loaded, terms
 from .in_band import in_band
 from .in_parts import in_parts
 from .recursion import Recursion, Stack
