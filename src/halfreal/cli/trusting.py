@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 UNUSED = (
-    *("numpy.char", "numpy.core", "numpy.ctypeslib", "numpy.f2py", "numpy.ma", "numpy.polynomial", "numpy.strings"),
+    *("numpy.char", "numpy.core", "numpy.ctypeslib", "numpy.f2py", "numpy.polynomial", "numpy.strings"),
     "numpy.testing",
 )
 """SciPy imports every part of NumPy; few commands use these."""

@@ -28,7 +28,6 @@ import math
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.linalg import expm
 
 from ..contracts.state_space import StateSpace
 from ..kernels.block import Block, channels
@@ -154,6 +153,8 @@ class _Actuator(Settings):
         augmented = np.zeros((n + 4, n + 4))
         augmented[:n, :n], augmented[:n, n] = a * h, b * h
         augmented[n:, n:] = np.diag(np.ones(3), 1)
+        from scipy.linalg import expm
+
         transition = expm(augmented)[:n]
         course = HELD if self.holds else LINE if self.reconstruction == "linear" else HERMITE
         by_command = transition[:, n:] @ course * np.array([1.0, h, 1.0, h])

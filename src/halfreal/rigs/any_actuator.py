@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from ..settings import OneAt, Settings
 
+ACTUATORS = {
+    "delay": "actuator:Delay",
+    "first order": "actuator:FirstOrder",
+    "second order": "actuator:SecondOrder",
+    "user": "programmed_actuator:UserActuator",
+    "library": "programmed_actuator:LibraryActuator",
+    "fmu": "programmed_actuator:FmuActuator",
+}
+
 if TYPE_CHECKING:
     from .actuator import Delay, FirstOrder, SecondOrder
     from .programmed_actuator import FmuActuator, LibraryActuator, UserActuator
 
     AnyActuator: TypeAlias = Delay | FirstOrder | SecondOrder | UserActuator | LibraryActuator | FmuActuator
 else:
-    KINDS = {
-        "delay": "actuator:Delay",
-        "first order": "actuator:FirstOrder",
-        "second order": "actuator:SecondOrder",
-        "user": "programmed_actuator:UserActuator",
-        "library": "programmed_actuator:LibraryActuator",
-        "fmu": "programmed_actuator:FmuActuator",
-    }
-    AnyActuator = Annotated[Settings, OneAt(__package__, KINDS, usual="delay")]
+    AnyActuator = Annotated[Settings, OneAt(__package__, ACTUATORS, usual="delay")]
