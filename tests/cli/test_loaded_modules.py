@@ -58,6 +58,13 @@ def loaded(*arguments: object) -> set[str]:
     return set(run.stdout.splitlines()[-1].split()[1:])
 
 
+def test_a_template_lists_all_kinds_and_loads_none(tmp_path: Path) -> None:
+    found = loaded("new", tmp_path / "test.toml")
+    assert not kinds_of(found) and not {"numba", "scipy", "llvmlite"} & found
+    text = " ".join((tmp_path / "test.toml").read_text().replace("#", " ").split())
+    assert all(kind in text for kind in OWN["coupling"])
+
+
 def kinds_of(found: set[str]) -> set[str]:
     return {one for one in KINDS if f"halfreal.{one}" in found}
 
