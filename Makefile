@@ -22,6 +22,7 @@ $(BIN)/.halfreal: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "halfreal needs Python 3.11 or newer, this is " + sys.version.split()[0])'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m compileall -q -x /examples/ src/halfreal  # bytecode, as pip writes it for a wheel
 	$(BIN)/python -m halfreal.studies.ship  # so that a first command need not compile what most tests have
 	touch $@
 

@@ -12,8 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
-UNUSED = ("numpy.f2py", "numpy.testing")
-"""SciPy imports every part of NumPy; these take long and are for programmers."""
+UNUSED = (
+    *("numpy.char", "numpy.core", "numpy.ctypeslib", "numpy.f2py", "numpy.polynomial", "numpy.strings"),
+    "numpy.testing",
+)
+"""SciPy imports every part of NumPy; few commands use these."""
 Trust = Annotated[bool, typer.Option("--trust", help="Run the programs that the definition names without asking.")]
 
 

@@ -8,6 +8,9 @@ from typing import Literal
 
 import numpy as np
 
+WAITING = "client.waiting"
+"""Channel: whether the next displacement of the client is waited for."""
+
 
 @dataclass(frozen=True)
 class ClientPort:

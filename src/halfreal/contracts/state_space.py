@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import block_diag, matrix_balance, schur
-from scipy.linalg.lapack import ztrtrs
 
 from ..errors import HalfrealError
 
@@ -81,6 +79,8 @@ class StateSpace:
     @cached_property
     def _triangular(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Schur form T of the balanced A, with B and C in its coordinates; and −T in C order."""
+        from scipy.linalg import matrix_balance, schur
+
         with np.errstate(invalid="ignore"):  # SciPy casts scales to integers, though none is needed
             balanced, scale = matrix_balance(self.a, permute=False)
         form, basis = schur(balanced, output="complex")
@@ -103,6 +103,8 @@ class StateSpace:
 
     def _solved(self, s: complex, b: np.ndarray) -> np.ndarray:
         """(sI − T)⁻¹ b, as SciPy solves it, without its overhead: searches for margins solve thousands."""
+        from scipy.linalg.lapack import ztrtrs
+
         upper = self._triangular[3].copy()
         upper.reshape(-1)[:: len(upper) + 1] += s
         x, info = ztrtrs(upper.T, b, lower=1, trans=1)  # LAPACK's order is that of columns
@@ -222,6 +224,8 @@ class Delayed:
             parts = [shift_register(round(delay / dt), dt) for delay in self.delays]
         else:
             parts = [transport(delay, order) for delay in self.delays]
+        from scipy.linalg import block_diag
+
         a, b, c, d = (block_diag(*(getattr(part, name) for part in parts)) for name in "abcd")
         return self.model.after(StateSpace(a, b, c, d, dt))
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..contracts.axes import Axes
+from ..contracts.client_port import WAITING
 from ..contracts.context import OPEN_LOOP, RUN, Context, Purpose, numbered
 from ..contracts.coupling import Coupling
 from ..contracts.quantities import UNLIMITED, Commands
@@ -43,7 +44,6 @@ from ..safety.guard import GuardPlan, Seen, guard
 from ..safety.slow_motion import HOLDING
 from ..safety.watched import COMMAND_RATE, Watch
 from ..settings import shown
-from ..sites.client import WAITING
 from ..stability.open_loop import PROBE, probe
 from .alike import laid_out, once, settled
 from .checked_plant import online_blocks

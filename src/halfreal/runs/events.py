@@ -14,7 +14,6 @@ from ..models.excitations import RELEASES
 from ..safety.guard import BLOCK_FAULT, BY_OPERATOR, BY_RECORDER
 from ..safety.limits import RotationLimits
 from ..safety.slow_motion import STATES as MOTION_STATES
-from ..sites.client import STATES as CLIENT_STATES
 from .build import watch
 from .run import Event, Outcome
 
@@ -65,8 +64,6 @@ def texts(definition: Definition, loop: Loop) -> dict[str, dict[float, str]]:
         "link.stale": {0.0: "measurements are up to date again", 1.0: "warning: no new measurement"},
         "rig.state": dict(RIG_STATES),
         "motion.state": dict(MOTION_STATES),
-        "client.state": dict(CLIENT_STATES),
-        "client.held": {0.0: "the client is on time again", 1.0: "the client is late: the target is held"},
         "loop.fault": {float(code): text for code, text in loop.faults().items()},
         **{name: dict(words) for block in loop.blocks for name, words in block.texts.items()},
     }

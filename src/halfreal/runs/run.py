@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -85,12 +86,17 @@ class Stability:
     phase_margin_deg: float | None = None
     gain_margin_db: float | None = None
     continuous: DelayEquation | None = None
-    open_loop: Loci | None = None
-    """Its frequency response, cut at the command."""
+    find_open_loop: Callable[[], Loci] | None = field(default=None, repr=False, compare=False)
+    """Computes ``open_loop``, which takes some time and is only in run files and plots."""
     holds: str = ""
     """Where poles and margins hold: in any motion, or at rest."""
     in_motion: InMotion | None = None
     """None where the loop is proven linear, or was not checked."""
+
+    @cached_property
+    def open_loop(self) -> Loci | None:
+        """The frequency response of the loop, cut at the command; None if it is not known."""
+        return None if self.find_open_loop is None else self.find_open_loop()
 
 
 @dataclass(frozen=True)

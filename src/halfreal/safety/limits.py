@@ -335,6 +335,8 @@ class Limits(Settings):
         if key not in RotationLimits.model_fields:
             return np.array(getattr(self, key).values(which, len(of)))
         found, turns = np.empty(len(of)), of.rotations
+        if not turns.any():
+            return np.array(getattr(self, key).values(which, len(of)))
         found[~turns] = getattr(self, key).values(which, int((~turns).sum()))
         found[turns] = getattr(self.rotation, key).values(which, int(turns.sum()))
         return found

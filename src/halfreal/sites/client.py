@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
-from ..contracts.client_port import ClientPort
+from ..contracts.client_port import WAITING, ClientPort
 from ..contracts.context import Context
 from ..contracts.finding import Finding, warning
 from ..contracts.known import Known
@@ -52,7 +52,7 @@ STATES = {
     2.0: "the client has ended the test",
     **{float(code): text for code, text in FAULTS.items()},
 }
-WAITING = "client.waiting"
+HOLDS = {0.0: "the client is on time again", 1.0: "the client is late: the target is held"}
 
 
 class Client(Virtual):
@@ -166,6 +166,7 @@ class Client(Virtual):
                 frozen=tuple(state),
                 faults={**FAULTS, SILENT: f"no message from the client for {self.silence:g} s (virtual.silence)"},
                 watched=("client.state", "client.held"),
+                texts={"client.state": STATES, "client.held": HOLDS},
                 references=() if slow else ("schellenberg2009",),
             )
         ]

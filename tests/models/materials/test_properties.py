@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from halfreal.models.materials.kinds import AnyLaw
+from halfreal.models.materials.kinds import FIBRES, HINGES, SPRINGS
 from halfreal.models.materials.law import rows
 from halfreal.models.materials.uniaxial import uniaxial
 from models.materials.laws import LAWS
@@ -36,7 +36,7 @@ def loaded(name, path, dt: float = DT):
 
 
 def test_every_kind_of_law_is_tried_here():
-    kinds = {kind for part in AnyLaw.__args__[0].__args__ for kind in part.model_fields["kind"].annotation.__args__}
+    kinds = {*SPRINGS, *HINGES, *FIBRES}
     tried = {fields["kind"].removesuffix(" hinge").removesuffix(" fibre") for fields, _ in LAWS.values()}
     assert {kind.removesuffix(" hinge").removesuffix(" fibre") for kind in kinds} - {"elastic"} == tried
 

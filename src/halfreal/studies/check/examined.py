@@ -23,13 +23,13 @@ from ...runs.run import DelayEquation, Run
 from ...runs.validity import is_nonlinear
 from ...stability.open_loop import answer
 from ..uncertainty.uncertainty import UncertaintyStudy, study_uncertainty
-from .motion import Motion, study_motion
-from .nonlinear import Nonlinear, examine
 
 if TYPE_CHECKING:
     from ...models.force_control.constrained import Constrained
     from ...stability.force_method import Forecast
     from .free_motion import FreeMotion
+    from .motion import Motion
+    from .nonlinear import Nonlinear
 
 SAMPLES = 256
 """Of the uncertain numbers, if there are any."""
@@ -89,6 +89,8 @@ class Examined:
         linear."""
         if not self.sound or self.stability.proven_linear or self.stability.untried:
             return None
+        from .motion import study_motion
+
         worst = None if self.uncertainty is None or self.uncertainty.worst_growth >= 0.0 else self.uncertainty.worst
         return study_motion(self.definition, self.stability, worst, self._progress("motion"))
 
@@ -107,6 +109,8 @@ class Examined:
         """
         if not self._judged_nonlinear or self.stability.untried:
             return None
+        from .nonlinear import examine
+
         poles = self.stability.linearisation.continuous
         slowest = complex(poles[0]) if poles.size else 0.0
         unstable = None if self.motion is None else self.motion.defined.unstable

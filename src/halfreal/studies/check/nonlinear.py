@@ -23,7 +23,6 @@ from ...kernels.loop import Loop
 from ...kernels.tick import FAULT
 from ...runs.build import build
 from ...runs.equivalent import UNDISTURBED
-from ...runs.in_motion import Trials
 from ...runs.rehearse import Progress, check_log
 from ...safety.limits import Limits
 from ...stability.linearise import MOST_DENSE, RESTING, in_motion, slopes, without_memory
@@ -255,6 +254,8 @@ def critical_factor(
     What is required, 4 and 16 times the excitation are tried; below the first at which the motion is unstable the
     factor is found by bisection.
     """
+
+    from ...runs.in_motion import Trials
 
     def is_unstable(factor: float) -> bool:
         if factor == 1.0 and unstable_as_defined is not None:

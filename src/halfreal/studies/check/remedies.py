@@ -11,7 +11,6 @@ from ...contracts.coupling import Coupling
 from ...contracts.finding import Finding, verdict
 from ...couplings.direct import Direct
 from ...couplings.forward_prediction import ForwardPrediction
-from ...couplings.model_inverse import ModelInverse
 from ...definition.definition import Definition
 from ...definition.paths import with_values
 from ...errors import HalfrealError
@@ -145,6 +144,8 @@ def compensations(definition: Definition, lag: float | None) -> Iterator[tuple[s
             by = units.text(lag or 0.0, "s")
             yield "prediction", f"forward prediction (order {order}, {points} points) by the rig's lag of {by}", tried
     if first is not None or definition.coupling.compensates:
+        from ...couplings.model_inverse import ModelInverse
+
         for inverse in inverses(definition):
             coefficients = ", ".join(f"{a:.6g}" for a in inverse)
             tried_inverse = ModelInverse(kind="model inverse", coefficients=inverse)
@@ -181,6 +182,8 @@ def inverse_remedy(definition: Definition) -> list[str]:
     """An inverse of the rig, where that alone makes the loop stable."""
     if not (definition.coupling.compensates or definition.coupling.predicting(definition.timing.step) is not None):
         return []
+    from ...couplings.model_inverse import ModelInverse
+
     for inverse in inverses(definition):
         tried = ModelInverse(kind="model inverse", coefficients=inverse)
         if not linearised(definition.unchecked_copy({"coupling": tried})).stable:

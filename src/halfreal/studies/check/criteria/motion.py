@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .... import units
 from ....contracts.finding import Finding, note, warning
 from ..examined import Examined
-from ..motion import Motion, Promise
 from ..remedies import stabilising_motion
 from .acceptance import below
 from .gain import specimen_with
+
+if TYPE_CHECKING:
+    from ..motion import Motion, Promise
 
 NOT_TRIED = (
     "not tried in motion, as a part in another process cannot be set back to its beginning: only the poles at rest and "
