@@ -87,7 +87,7 @@ class SiteSession(Session):
         if server.poll() is not None and mailbox.words[CLIENT] < GOODBYE:
             mailbox.words[CLIENT] = NO_SERVER
         if self.running and mailbox.words[CLIENT] == GOODBYE:
-            self.stop()
+            self.stop("because the client had ended the test")
         if self.loop is not None and self.loop.vector[self.loop.index["guard.mode"]] not in (ARMED, RAMPING, RUNNING):
             mailbox.words[OVER] = 1  # what the client still requests is not answered
 
