@@ -79,10 +79,14 @@ class Record:
         if self.happened() in BEYOND_REACH:
             return None
         try:
-            return run_file.load_run(self._named())
+            run = run_file.load_run(self._named())
         except (OSError, RunFileError):
             self._happened = UNREADABLE
             return None
+        if run.integrity is not None and run.integrity.left_out:  # another program has written to it
+            self._happened = CHANGED
+            return None
+        return replace(run, integrity=None)
 
     def load_all(self, header: Run, layout: Mapping[str, Any]) -> Run:
         """The record with the rows that a recorder which failed has left in the ring.

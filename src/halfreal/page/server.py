@@ -320,12 +320,11 @@ class Server:
 
 def on_this_computer(scope: Scope) -> bool:
     """Whether a request comes from this computer: by the loopback, or from the address that it is sent to."""
-    client, server = scope.get("client"), scope.get("server")
+    client, server = (str((scope.get(end) or [""])[0]) for end in ("client", "server"))
     try:
-        address = ipaddress.ip_address(client[0]) if client else None
+        return ipaddress.ip_address(client).is_loopback or client == server
     except ValueError:
         return False
-    return address is not None and (address.is_loopback or bool(server and client[0] == server[0]))
 
 
 def file(name: str) -> Response:
