@@ -228,6 +228,7 @@ def test_a_rehearsal_follows_the_excitation(slowly: bool) -> None:
     [
         ({"listen": "8090"}, "not an address to listen on"),
         ({"listen": "127.0.0.1:70000"}, "not an address to listen on"),
+        ({"peer": "opensees.lab"}, "is not an IP address; write that of the client's machine"),
         ({"step": "2.5 ms"}, "not a whole number of ticks"),
         ({"step": "0.1 ms"}, "not a whole number of ticks|shorter than a tick"),
         ({"stiffness": [["1 N/m", "0 N/m"], ["0 N/m", "1 N/m"]]}, "2 × 2 where the interface has 1"),

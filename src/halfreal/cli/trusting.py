@@ -49,7 +49,8 @@ def ask(path: Path) -> bool:
     if sys.stdin is None or not sys.stdin.isatty() or not sys.stderr.isatty():
         return False
     typer.echo(
-        f"'{path}' is a program that the definition runs with your permissions; this prompt appears once per file.",
+        f"{str(path)!r} is a program that the definition runs with your permissions; this prompt "
+        "appears once per file.",
         err=True,
     )
     return typer.confirm("Run it and what it imports?", default=False, err=True)

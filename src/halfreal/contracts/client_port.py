@@ -23,3 +23,7 @@ class ClientPort:
     """Initial, (axes, axes); None: that of the rig's specimen."""
     damping: np.ndarray
     mass: np.ndarray
+    peer: str = ""
+    """IP address of the only machine whose client is served; empty: this machine."""
+    unauthenticated: str = ""
+    """Reason for serving a client on another machine; empty: none is."""

@@ -241,6 +241,7 @@ SHARED = {
     "RealTime.spin": "Time before a tick for which the loop polls the clock instead of sleeping.",
     "RealTime.priority": "SCHED_FIFO priority, if the system permits it.",
     "RealTime.cpu": "Processor that runs the loop.",
+    "RealTime.viewers_stop": "Viewers of the page who may use EMERGENCY STOP.",
     "RealTime.unattended": "Action when no operator's view (terminal or page) is left.",
     "Model.synchronised": "Gap below which the rig is considered synchronised, RMS relative to the target.",
     "Model.window": "Time over which the gap is evaluated.",

@@ -40,6 +40,7 @@ from .preparation import where_it_stands
 from .privileges import prioritise
 from .resumption import take_over
 from .rig_record import RigRecord
+from .signals import SENDERS
 
 FIRST = 1e-3
 """A session's first command may be so far [m or rad] from where the rig stands: some may have been lost before it."""
@@ -284,10 +285,10 @@ def serve(
 def serve_sessions(
     rig: VirtualRig, *, once: bool = False, output: Path | None = None, say: Callable[[str], None] = print
 ) -> None:
-    """Serve sessions until SIGINT, SIGTERM or SIGHUP, or only one."""
+    """Serve sessions until one of the signals that end a rig, or only one."""
     definition = rig.definition
     ended = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in SENDERS:  # none of them may kill or suspend a rig: it goes to its safe state first
         signal.signal(number, lambda *_: ended.set())
     try:
         clock = "in step with the loop" if rig.in_step else "with its own clock"

@@ -37,11 +37,13 @@ def verdict(run: Run) -> Verdict:
     length = series.duration(run)
     all_of_it = length if length < np.inf else last
     whole = f", before its end at {number(length)} s" if ended < length < np.inf else ""
-    because = f": {run.reason}" if run.reason and not run.reason.startswith("by the operator") else ""
+    by_operator = run.reason.startswith("by the operator") or not run.reason
+    because = "" if by_operator else f": {run.reason}"
+    stopped = "stopped by the operator" if by_operator else "stopped"
     told = {
         "completed": f"The {run.kind} completed: {number(all_of_it)} s in steps of {in_time(run.step)}",
         "tripped": f"The {run.kind} was stopped by the guard at {number(ended)} s{because}",
-        "stopped": f"The {run.kind} was stopped by the operator at {number(ended)} s{whole}{because}",
+        "stopped": f"The {run.kind} was {stopped} at {number(ended)} s{whole}{because}",
         "recording": f"The {run.kind} is still being recorded; state at {number(last)} s"
         if len(run.time)
         else f"The {run.kind} has no rows yet{because}",

@@ -32,8 +32,9 @@ MOST_RELEASES = 100
 """That have words of their own."""
 ROTATIONAL = ("rad", "rad/s", "rad/s^2", "N m", "N m/s")
 """Units of what limits of rotations are for."""
+STOPPED_AT_ONCE = "emergency stop"
 OF_LOOP = {
-    BY_OPERATOR: "emergency stop by the operator",
+    BY_OPERATOR: f"{STOPPED_AT_ONCE} by the operator",
     BY_RECORDER: "the record can no longer be written",
 }
 
@@ -54,10 +55,12 @@ def texts(definition: Definition, loop: Loop) -> dict[str, dict[float, str]]:
     names = {float(cause): entry.name for cause, entry in enumerate(watch(definition, loop).entries, start=1)}
     causes = {cause: f"{name} beyond its limit" for cause, name in names.items()}
     warnings = {cause: f"warning: {name} beyond its warning limit" for cause, name in names.items()}
-    stops = {**causes, BLOCK_FAULT: "a fault of the rig", BY_OPERATOR: OF_LOOP[BY_OPERATOR]}
+    stops = {**causes, BLOCK_FAULT: "a fault of the rig", BY_OPERATOR: STOPPED_AT_ONCE}
+    # who has stopped it, the session adds at the end: until then the record says that it happened
+    of_loop = {**OF_LOOP, BY_OPERATOR: STOPPED_AT_ONCE}
     return {
         "guard.mode": {**STATES, TRIPPED: "", FINISHED: ""},
-        "guard.cause": {0.0: "", **{code: f"trip: {text}" for code, text in {**causes, **OF_LOOP}.items()}},
+        "guard.cause": {0.0: "", **{code: f"trip: {text}" for code, text in {**causes, **of_loop}.items()}},
         "guard.warning": {0.0: "", **warnings},
         "guard.halted": {0.0: "", **{code: f"return stopped and held: {text}" for code, text in stops.items()}},
         RELEASES: {float(i): f"excitation released, number {i}" for i in range(1, MOST_RELEASES)},

@@ -31,6 +31,31 @@ class Signal:
 
 
 @dataclass(frozen=True)
+class Integrity:
+    """What is known of the rows in a file that was not sealed: one that is being recorded, or was cut off."""
+
+    rows: int
+    """In the file."""
+    verified: int
+    """The first of them, which match the checksums that were written with them."""
+    has_checksums: bool = True
+
+    @property
+    def left_out(self) -> int:
+        """Rows that do not match, and are not in the run."""
+        return self.rows - self.verified if self.has_checksums else 0
+
+    @property
+    def text(self) -> str:
+        """One line for people."""
+        if not self.has_checksums:
+            return f"not sealed: without checksums, none of its {self.rows} rows verified"
+        found = f"rows 0 to {self.verified - 1} verified" if self.verified else "no rows verified"
+        rest = f"; the {self.left_out} rows after them do not match their checksums and are left out"
+        return f"not sealed: {found}{rest if self.left_out else ''}"
+
+
+@dataclass(frozen=True)
 class Event:
     """Something that happened at a time [s]: a trip, a warning, a change of mode."""
 
@@ -254,6 +279,9 @@ class Run(Summarised):
     """None where it was not judged, as in rehearsals and records that were cut off."""
     scores: Mapping[str, Scored] = field(default_factory=dict)
     """The criteria that the definition names (section [criteria]); none if it names none, or the test did not end."""
+
+    integrity: Integrity | None = None
+    """Of a run read from a file without a seal; None where the whole file matched its checksum, or there is none."""
 
     @property
     def rests_on_a_model(self) -> bool:

@@ -16,6 +16,7 @@ force measured in the tick after that is the answer.  A client that is late find
 
 from __future__ import annotations
 
+import ipaddress
 import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -64,9 +65,13 @@ class Client(Virtual):
     interface: Annotated[int, Field(ge=1)] = 1
     """Number of interface axes: the degrees of freedom of the client's element."""
     listen: str = "127.0.0.1:8090"
-    """Address and port for the client; 0.0.0.0 listens on all networks of this machine."""
+    """Address and port for the client; an address of a network of this machine needs peer and unauthenticated."""
     protocol: Literal["tcp", "udp"] = "tcp"
-    """Protocol of the client's element: TCP, or UDP with its option -udp."""
+    """Protocol of the client's element: TCP, or on this machine UDP with its option -udp."""
+    peer: str = ""
+    """IP address of the only machine whose client is served; default: this one."""
+    unauthenticated: str = ""
+    """Reason for serving a client on another machine, which cannot authenticate; it is recorded."""
     step: Annotated[float, Number("s", above=0)] | None = None
     """Time step of the client's integration, for real-time tests; default: timing.step."""
     stiffness: Annotated[np.ndarray, Matrix("N/m", symmetric=True)] | None = None
@@ -90,6 +95,16 @@ class Client(Virtual):
             raise fault(f"'{listen}' is not an address to listen on; write host:port, such as '127.0.0.1:8090'")
         return listen
 
+    @field_validator("peer")
+    @classmethod
+    def _address(cls, peer: str) -> str:
+        try:
+            return str(ipaddress.ip_address(peer)) if peer else ""
+        except ValueError:
+            raise fault(
+                f"'{peer}' is not an IP address; write that of the client's machine, e.g. '192.168.7.20'"
+            ) from None
+
     @field_validator("stiffness", "damping", "mass")
     @classmethod
     def _of_the_interface(cls, matrix: np.ndarray | None, info: ValidationInfo) -> np.ndarray | None:
@@ -102,7 +117,16 @@ class Client(Virtual):
     def client_port(self) -> ClientPort:
         host, _, port = self.listen.rpartition(":")
         damping, mass = (np.zeros((self.axes, self.axes)) if one is None else one for one in (self.damping, self.mass))
-        return ClientPort(host.strip("[]"), int(port), self.protocol, self.stiffness, damping, mass)
+        return ClientPort(
+            host.strip("[]"),
+            int(port),
+            self.protocol,
+            self.stiffness,
+            damping,
+            mass,
+            self.peer,
+            self.unauthenticated.strip(),
+        )
 
     @property
     def axes(self) -> int:
