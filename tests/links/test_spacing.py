@@ -68,7 +68,7 @@ def test_a_rig_without_a_clock_does_not_make_the_test_run_fast(ticks: int) -> No
 
 
 def limited(monkeypatch: pytest.MonkeyPatch, *, waits: bool, furthest: float = np.inf) -> Scripted:
-    limits = OwnLimits(*(np.array([x]) for x in (0.05, RATE, furthest, 0.01)))
+    limits = OwnLimits(*(np.array([x]) for x in (0.05, RATE, furthest, 0.01, np.inf)))
     session = RigSession(KEY, LONG, NoWire())
     rig = ends.rig_end(NoWire(), limits=limits)
     block = rig.command_block(session, np.zeros(1), waits=waits, returns=True, return_time=0.01)
@@ -130,6 +130,6 @@ def test_a_return_at_the_end_of_the_lease_is_no_faster_than_the_rate_limit(monke
 
 
 def test_the_offer_holds_the_rigs_own_limits() -> None:
-    limits = OwnLimits(*(np.array([x]) for x in (0.05, RATE, 0.01, 0.01)))
+    limits = OwnLimits(*(np.array([x]) for x in (0.05, RATE, 0.01, 0.01, np.inf)))
     assert limits.offered() == (0.05, RATE, 0.01)
     assert OwnLimits.none(1).offered() == (np.inf,) * 3
