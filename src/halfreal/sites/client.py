@@ -7,7 +7,8 @@ In real time the rig is not to stop between two displacements (A. H. Schellenber
 implementation of hybrid simulation", PEER Report 2009/104, University of California, Berkeley (2009)): while the client
 computes, the target is *predicted*, by a polynomial through the last displacements; when the next one has come
 it is *corrected*, along a cubic that leaves with the velocity there is and arrives where the client wants the rig.  The
-force measured in the tick after that is the answer.  A client that is late finds the target slowed down, from the share
+guard compares that goal with the limits as well, in the tick in which it has come: a cubic takes its time.  The force
+measured in the tick after that is the answer.  A client that is late finds the target slowed down, from the share
 ``slow_down`` of its step on, until it is held.
 
     predicted   x(ξ) = Σ L_i(ξ) d_i, ξ = steps since d_0, dξ/dt = min(1, (1 − ξ)/(1 − slow_down)) / step
@@ -52,7 +53,7 @@ STATES = {
     2.0: "the client has ended the test",
     **{float(code): text for code, text in FAULTS.items()},
 }
-WAITING = "client.waiting"
+WAITING, GOAL = "client.waiting", "client.goal"
 
 
 class Client(Virtual):
@@ -160,6 +161,7 @@ class Client(Virtual):
                     Channel("client.trial", "1"),
                     Channel("client.commits", "1"),
                     Channel("client.held", "1"),
+                    *(() if slow else channels(GOAL, "m", n, of="axis")),
                 ),
                 parameters=parameters,
                 state=state,
@@ -352,4 +354,6 @@ def fast_client_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             s.velocity[i] = s.target[i] - before
     s.waiting = 0.0
     tell(p, s, y, held)
+    for i in range(n):
+        y[n + 6 + i] = s.goal[i]
     return status
