@@ -64,7 +64,8 @@ MISSING = 3.0
 """Periods without a measurement after which the time of the test is held: two clocks that are not synchronised never
 differ by so many."""
 HELD, OLD = 1.0, 2.0
-"""Values of "link.stale": the time of the test is held for want of a measurement; that is older than limits.stale.warn."""
+"""Values of "link.stale": the test's time is held for want of a measurement; the last is older than its warning limit.
+"""
 STALE, RIG_LEASE, RIG_LIMIT, RIG_STOP, RIG_IDLE, RIG_SILENT, RIG_UNKNOWN, RIG_FAULT = 1, 2, 3, 4, 5, 6, 7, 8
 REFUSALS = {
     1: "it is busy with another session",

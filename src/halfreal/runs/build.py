@@ -326,14 +326,16 @@ def last_guard(
 
 def goals(context: Context, moved: bool) -> tuple[Goal, ...]:
     """Values that commands and targets are on their way to: of a slow test, and of a client in real time."""
-    axes, apart = context.axes, context.test.kinematics is not None
+    test, plain = context.test, context.test.kinematics is None
     if moved:
-        asked = numbered("command.asked", len(axes.actuators))
-        quantities = (COMMAND,) if apart else (COMMAND, "target")
-        return tuple(Goal(name, one, i) for one in quantities for i, name in enumerate(asked))
-    if context.virtual.client_port is not None:
-        return tuple(Goal(name, "target", i) for i, name in enumerate(commanded(context, GOAL)))
-    return ()
+        names = numbered("command.asked", len(context.axes.actuators))
+        quantities = (COMMAND, "target") if plain else (COMMAND,)
+    elif context.virtual.client_port is not None:
+        names = commanded(context, GOAL)
+        quantities = (COMMAND, "target") if plain and test.commands == "displacement" else ("target",)
+    else:
+        return ()
+    return tuple(Goal(name, one, i) for one in quantities for i, name in enumerate(names))
 
 
 def begin_force(context: Context) -> np.ndarray | None:

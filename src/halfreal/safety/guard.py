@@ -315,6 +315,9 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     # without measurements nothing moves; but an emergency stop does not wait, nor does a force that is let go
     waits = not tripped or (s.hurried == 0.0 and p.by_force == 0.0)
     stale = p.stale != 0.0 and u[u.size - 1] != 0.0 and waits
+    if stale:  # it has stopped already
+        for i in range(actuators):
+            s.way[i] = 0.0
     if not tripped and s.mode != RAMP_DOWN and s.mode != STOPPED_AT_REST:
         if request == WAITING:
             s.mode = ARMED
@@ -432,10 +435,7 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             s.halted, s.returns = cause, 0.0
             set_out(p, s, 0.0, BRAKING, True)
             begin_to_brake(p, s)
-        elif under_way and stale:
-            for i in range(actuators):
-                s.way[i] = 0.0
-        else:
+        elif not (under_way and stale):
             s.elapsed += p.dt
             if under_way:
                 for i in range(actuators):
