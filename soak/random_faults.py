@@ -33,7 +33,7 @@ import numpy as np
 from outcome import FOLDER, Tries, keep
 
 import halfreal
-from links.by_hand import COMMAND, MEASUREMENT, Controller
+from links.by_hand import COMMAND, IDLE, MEASUREMENT, Controller
 from links.reference import Process as CProcess
 from links.reference import running
 from live import test_fault_matrix as matrix
@@ -106,7 +106,8 @@ class RigInC:
 
     def positions(self, line: Line) -> tuple[np.ndarray, np.ndarray]:
         """Applied in each step, and stamps [s]: its actuator is a lag of first order."""
-        heard = vars(line)["measured"]
+        # the answer to STOP comes without a step
+        heard = [one for one in vars(line)["measured"] if one.state != IDLE]
         stamps = 1e-9 * np.array([one.timestamp for one in heard])
         reached = np.array([one.channels[0] for one in heard])
         stepped = np.array([one.sequence for one in heard])

@@ -64,6 +64,21 @@ def test_a_rig_without_a_clock_does_not_make_the_test_run_fast(ticks: int) -> No
         assert end.time - begin >= (ticks - 2) * SUSTAINED * PERIOD
 
 
+@given(stall=st.integers(2, 500), ticks=st.integers(4, 60))
+def test_time_lost_in_a_stall_is_not_made_up(stall: int, ticks: int) -> None:
+    """But for one period, after a stall commands leave no faster than they do without one."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        end = sender(monkeypatch)
+        for _ in range(3):
+            end.step(0.0)
+        end.time += stall * PERIOD
+        end.step(0.0)
+        begin = end.time
+        for _ in range(ticks):
+            end.step(0.0)
+        assert end.time - begin >= (ticks * SUSTAINED - 1.0) * PERIOD
+
+
 # The rig's end
 
 

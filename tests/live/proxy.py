@@ -61,6 +61,10 @@ class Datagram:
         return sealed(self.data[:48] + struct.pack("<II", state, code) + self.data[56:-16])
 
     @property
+    def state(self) -> int:
+        return int(HEADER.unpack_from(self.data)[9])
+
+    @property
     def answers(self) -> int:
         """The newest sequence that its sender has received."""
         return int(HEADER.unpack_from(self.data)[6])
