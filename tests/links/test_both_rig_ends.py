@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from halfreal.kernels.braking import BRAKING
 from links.both_ends import (
     FAULT,
     LARGEST_STEP,
@@ -29,6 +28,8 @@ AMPLITUDE, HERTZ = 4e-3, 5.0
 """A sine with 0.126 m/s and 3.95 m/s²."""
 BEGINS = 0.002
 LEASE = 50.0
+BRAKING = 0.1
+"""The longest that braking takes, as docs/link.md promises [s]."""
 END = 400.0
 TOLERANCE = 1e-12
 

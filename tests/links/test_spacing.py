@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfreal.kernels.spacing import SHORTEST, SUSTAINED
 from halfreal.links import controller_end, rig_command
 from halfreal.links.controller_end import ControllerEnd
 from halfreal.links.rig_command import OwnLimits
@@ -20,6 +19,8 @@ from links.scripted import Scripted
 
 PERIOD = 1_000_000
 """Nanoseconds."""
+SHORTEST, SUSTAINED = 0.5, 0.999
+"""Shares of a period that docs/safety.md and docs/link.md promise."""
 RATE = 0.2
 DELAYS = st.lists(st.one_of(st.just(0), st.integers(0, PERIOD), st.integers(0, 400 * PERIOD)), min_size=2, max_size=40)
 """Times that pass between two ticks: none in a burst, hundreds of periods in a stall."""

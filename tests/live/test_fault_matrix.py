@@ -22,10 +22,8 @@ import numpy as np
 import pytest
 
 import halfreal
-from halfreal.kernels.braking import BRAKING
 from halfreal.kernels.control import RECORD_FAILS, REQUEST
 from halfreal.kernels.modes import ARMED, RAMP_DOWN, RAMPING, RUNNING, TRIPPED
-from halfreal.links.controller_end import MISSING
 from halfreal.runs.run import Run
 from halfreal.studies.check.check import Check
 from live.processes import STEP, Rig, armed, column, definition, wait_for
@@ -34,6 +32,8 @@ from live.proxy import COMMAND, MEASUREMENT, Datagram, Proxy
 RATE, FORCE, AWAY, STALL = 0.2, 200.0, 3e-3, 0.06
 """Limits [m/s] and [N], where the rig stands at first [m], and how long things are held up [s]."""
 SAFE_STATE, OWN_FAULT = 3, 4
+BRAKING, MISSING = 0.1, 3.0
+"""What docs/safety.md promises: the longest braking after a trip [s], and periods without a measurement."""
 LIMITS: dict[str, object] = {
     "limits.command.trip": "20 mm",
     "limits.command_rate.trip": f"{RATE} m/s",

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import halfreal
-from halfreal.kernels.braking import BRAKING
 from halfreal.links.wires import LinkError
 from live.processes import SAFE, STEP, Rig, armed, column, definition
 
 OWN: dict[str, object] = {"limits.command.trip": "10 mm", "limits.command_rate.trip": "0.1 m/s", "link.lease": "0.5 s"}
 NONE: dict[str, object] = {"limits.command.trip": None, "limits.command_rate.trip": None}
+BRAKING = 0.1
+"""The longest that braking takes [s]."""
 WITHOUT_GO = "the rig's own limits are tested"
 SMALL: dict[str, object] = {"excitation.virtual.displacement": "1 mm"}
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from halfreal.kernels.block import Block, Channel
-from halfreal.kernels.braking import BRAKING
 from halfreal.kernels.control import EMERGENCY_STOP, NONE, RECORD_FAILS, REQUEST, ROWS, STOP, WORDS
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.modes import FINISHED, RAMP_DOWN, RUNNING, STOPPED_AT_REST, TRIPPED
@@ -17,6 +16,8 @@ from halfreal.safety.limits import Limits
 
 DT = 1e-3
 NAMES = ("command.asked", "target", "measured.displacement", "measured.force", "energy.error")
+BRAKING = 0.1
+"""The longest that a trip takes to brake, as docs/limits.md promises [s]."""
 RECORD = ["command", "guard.mode", "guard.cause", "guard.halted"]
 AMPLITUDE, OMEGA = 2e-3, 2.0 * np.pi * 2.0
 FASTEST = 1040
