@@ -3,7 +3,7 @@
 # make test-fast  tests of one part each, without processes and without the gallery
 # make test-live  tests of processes that talk to each other, in wall time
 # make bench      speed, as ratios in one run
-# make soak       a hostile network, long runs, random loops and tests, mutated definitions, damaged files and caches: docs/reliability.md, within two hours
+# make soak       a hostile network, random faults, broken promises, long runs, random loops and tests, mutated definitions, damaged files and caches: docs/reliability.md, within two hours
 # make test-lowest, make test-newest     the fast tier with the oldest versions that pyproject.toml allows, and with the newest;
 #                 TIER='fast or live' for others, TESTS='tests/kernels tests/records' for a part, PYTHON=python3.13 for another Python
 # make lock       requirements-dev.txt anew
@@ -84,6 +84,9 @@ soak: $(BIN)/.halfreal-test
 	rm -rf results/soak
 	-$(BIN)/python soak/network.py --count 1000000
 	-$(BIN)/python soak/rig_in_c.py --count 500000
+	-$(BIN)/python soak/random_faults.py --count 200
+	-$(BIN)/python soak/random_faults.py --cells --page docs/margins.md
+	-$(BIN)/python soak/broken_promises.py
 	-$(BIN)/python soak/long_run.py --ticks 28800000 --minutes 5
 	-$(BIN)/python soak/random_loops.py --count 200
 	-$(BIN)/python soak/random_verdicts.py --count 1000 --page

@@ -10,6 +10,8 @@ import numpy as np
 
 WAITING = "client.waiting"
 """Channel: whether the next displacement of the client is waited for."""
+GOAL = "client.goal"
+"""Channel: the displacement that the client requires, before any ramp or prediction."""
 
 
 @dataclass(frozen=True)

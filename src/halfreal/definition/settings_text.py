@@ -280,6 +280,7 @@ SHARED = {
     "RotationLimits.gap": "Limit of the synchronisation error on rotational axes.",
     "RotationLimits.force_gap": "Limit of the error of a commanded moment.",
     "RotationLimits.velocity": "Limit of the measured angular velocity.",
+    "RotationLimits.braking": "Largest acceleration of rotational axes in stops, holds and returns.",
     "RotationLimits.safe_position": "Safe position on rotational axes.",
     "ActuatorLimits.rate": "Limit of the rate of each actuator's stroke.",
     "EnergyLimit.window": "Time window of the exchanged energy.",

@@ -266,7 +266,8 @@ def own_limits(definition: Definition) -> OwnLimits:
     anywhere = FURTHEST if moves else UNLIMITED
     furthest = np.where(fastest < UNLIMITED, np.minimum(fastest, UNLIMITED) * min(definition.link.lease, 1.0), anywhere)
     first = FIRST if moves else UNLIMITED
-    return OwnLimits(largest, fastest, furthest, np.full(largest.size, first))
+    braking = definition.limits.braking_of(definition.interface, definition.commands)
+    return OwnLimits(largest, fastest, furthest, np.full(largest.size, first), braking)
 
 
 def serve(

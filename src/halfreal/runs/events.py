@@ -28,6 +28,11 @@ STATES = {
 }
 """The guard's modes for people."""
 RIG_STATES = {1.0: "the rig is idle", 2.0: "the rig is armed", 3.0: "the rig is in its safe state"}
+STALE_TEXT = {
+    0.0: "measurements are up to date again",
+    1.0: "no new measurement: the time of the test is held",
+    2.0: "warning: no new measurement for longer than limits.stale.warn",
+}
 MOST_RELEASES = 100
 """That have words of their own."""
 ROTATIONAL = ("rad", "rad/s", "rad/s^2", "N m", "N m/s")
@@ -64,7 +69,7 @@ def texts(definition: Definition, loop: Loop) -> dict[str, dict[float, str]]:
         "guard.warning": {0.0: "", **warnings},
         "guard.halted": {0.0: "", **{code: f"return stopped and held: {text}" for code, text in stops.items()}},
         RELEASES: {float(i): f"excitation released, number {i}" for i in range(1, MOST_RELEASES)},
-        "link.stale": {0.0: "measurements are up to date again", 1.0: "warning: no new measurement"},
+        "link.stale": dict(STALE_TEXT),
         "rig.state": dict(RIG_STATES),
         "motion.state": dict(MOTION_STATES),
         "loop.fault": {float(code): text for code, text in loop.faults().items()},

@@ -7,7 +7,8 @@ In real time the rig is not to stop between two displacements (A. H. Schellenber
 implementation of hybrid simulation", PEER Report 2009/104, University of California, Berkeley (2009)): while the client
 computes, the target is *predicted*, by a polynomial through the last displacements; when the next one has come
 it is *corrected*, along a cubic that leaves with the velocity there is and arrives where the client wants the rig.  The
-force measured in the tick after that is the answer.  A client that is late finds the target slowed down, from the share
+guard compares that goal with the limits as well, in the tick in which it has come: a cubic takes its time.  The force
+measured in the tick after that is the answer.  A client that is late finds the target slowed down, from the share
 ``slow_down`` of its step on, until it is held.
 
     predicted   x(ξ) = Σ L_i(ξ) d_i, ξ = steps since d_0, dξ/dt = min(1, (1 − ξ)/(1 − slow_down)) / step
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
-from ..contracts.client_port import WAITING, ClientPort
+from ..contracts.client_port import GOAL, WAITING, ClientPort
 from ..contracts.context import Context
 from ..contracts.finding import Finding, warning
 from ..contracts.known import Known
@@ -184,6 +185,7 @@ class Client(Virtual):
                     Channel("client.trial", "1"),
                     Channel("client.commits", "1"),
                     Channel("client.held", "1"),
+                    *(() if slow else channels(GOAL, "m", n, of="axis")),
                 ),
                 parameters=parameters,
                 state=state,
@@ -377,4 +379,6 @@ def fast_client_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             s.velocity[i] = s.target[i] - before
     s.waiting = 0.0
     tell(p, s, y, held)
+    for i in range(n):
+        y[n + 6 + i] = s.goal[i]
     return status
