@@ -24,7 +24,7 @@ from halfreal.records.live_writer import LiveWriter
 from halfreal.runs.run import Integrity
 from recording import create, holds, rows
 
-ENDS = (500, 700, 1000, 2000, 5000)
+ENDS = (500, 700, 1000, 1300, 5000)
 DATA = rows(5000, 3)
 EVENTS = np.array([[1e-4, 0, 5.0]])
 
