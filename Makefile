@@ -8,7 +8,8 @@
 #                 TIER='fast or live' for others, TESTS='tests/kernels tests/records' for a part, PYTHON=python3.13 for another Python
 # make lock       requirements-dev.txt anew
 # make release-check     known weaknesses of the dependencies, and their list as results/sbom.json (needs a network)
-# make wheel      dist/*.whl, with the LLVM code of the loop and of the blocks of the templates (docs/decisions/0069)
+# make library    all of halfreal's compiled functions, if their sources have changed (docs/decisions/0085); demo, tests, bench and wheel do this first
+# make wheel      dist/*.whl, with the library
 # make docs       the documentation as a site, build/docs/index.html, and an offline copy, build/halfreal-docs.zip; warnings are errors
 # make docs-links external links of the documentation (needs a network)
 # make gallery    every picture and number of the gallery, and examples/fidelity.md
@@ -16,14 +17,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := demo
-.PHONY: demo wheel docs docs-links test test-fast test-live test-lowest test-newest soak lock release-check bench gallery lint clean
+.PHONY: demo library wheel docs docs-links test test-fast test-live test-lowest test-newest soak lock release-check bench gallery lint clean
 
 $(BIN)/.halfreal: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "halfreal needs Python 3.11 or newer, this is " + sys.version.split()[0])'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e .
 	$(BIN)/python -m compileall -q -x /examples/ src/halfreal  # bytecode, as pip writes it for a wheel
-	$(BIN)/python -m halfreal.studies.ship  # so that a first command need not compile what most tests have
 	touch $@
 
 # The page is tested in a browser; where there is none and none can be installed, those tests are skipped.
@@ -36,7 +36,10 @@ $(BIN)/.halfreal-test: pyproject.toml $(BIN)/.halfreal
 
 DEMO := examples/spring_mass_damper/forward_prediction.toml
 
-demo: $(BIN)/.halfreal
+library: $(BIN)/.halfreal
+	@$(BIN)/python -m halfreal.kernels.build
+
+demo: library
 	@mkdir -p results
 	@echo 'halfreal check $(DEMO)'
 	@$(BIN)/halfreal check $(DEMO)
@@ -48,8 +51,7 @@ demo: $(BIN)/.halfreal
 	@echo 'halfreal report results/demo.run.h5 --compare results/demo.h5'
 	@$(BIN)/halfreal report results/demo.run.h5 --compare results/demo.h5 --force --output results/demo.html
 
-wheel: $(BIN)/.halfreal
-	$(BIN)/python -m halfreal.studies.ship --all
+wheel: library
 	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 lint: $(BIN)/.halfreal-test
@@ -58,13 +60,13 @@ lint: $(BIN)/.halfreal-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-test: lint
+test: lint library
 	$(BIN)/pytest
 
-test-fast: $(BIN)/.halfreal-test
+test-fast: $(BIN)/.halfreal-test library
 	$(BIN)/pytest -m fast
 
-test-live: $(BIN)/.halfreal-test
+test-live: $(BIN)/.halfreal-test library
 	$(BIN)/pytest -m live -n 0
 
 TIER ?= fast
@@ -77,10 +79,11 @@ test-lowest test-newest: test-%:
 	@# what the environment itself came with is no dependency, and older than the tests need
 	.venv-$*/bin/uv pip freeze --quiet --exclude-editable --python .venv-$*/bin/python | grep -Ev '^(pip|setuptools|uv)==' > .venv-$*/versions.txt
 	.venv-$*/bin/uv pip install --quiet --python .venv-$*/bin/python --constraints .venv-$*/versions.txt -e '.[test]'
+	.venv-$*/bin/python -m halfreal.kernels.build
 	.venv-$*/bin/pytest -m '$(TIER)' $(TESTS)
 
 # a part that loses something does not keep the others from being tried; what was lost stands on the page
-soak: $(BIN)/.halfreal-test
+soak: $(BIN)/.halfreal-test library
 	rm -rf results/soak
 	-$(BIN)/python soak/network.py --count 1000000
 	-$(BIN)/python soak/rig_in_c.py --count 500000
@@ -115,10 +118,10 @@ release-check:
 	    .venv-tools/bin/pip-audit --strict --requirement $$list --no-deps --disable-pip \
 	    || { echo "release-check has not passed: in $$list a package has a known weakness, or could not be looked up"; exit 1; }; done
 
-bench: $(BIN)/.halfreal-test
+bench: $(BIN)/.halfreal-test library
 	$(BIN)/python benchmarks/run.py
 
-gallery: $(BIN)/.halfreal-test
+gallery: $(BIN)/.halfreal-test library
 	$(BIN)/python examples/gallery.py
 
 docs: $(BIN)/.halfreal-test

@@ -7,6 +7,8 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,14 +37,14 @@ class Took:
 class StartUp:
     """Times, peak memory of the warm rehearsal [bytes] and size of its run file [bytes].
 
-    Cold: with an empty compiler cache; shipped: the same where the LLVM code of common blocks comes with the package
-    (``kernels/shipped.py``), which is what a user of a wheel has, or None where it does not.
+    Cold: with an empty cache, and with the library of compiled functions, as after ``make`` or from a wheel; compiled:
+    also without the library, so that all that the command needs is compiled first.
     """
 
     help: Took
     cold: Took
     cold_check: Took
-    shipped_check: Took | None
+    compiled_check: Took
     warm: Took
     check: Took
     report: Took
@@ -50,14 +52,17 @@ class StartUp:
     run_file: int
 
 
-WITHOUT = {"HALFREAL_SHIPPED": "no"}
-"""Nothing that comes with the package is used."""
+@contextmanager
+def without_library() -> Iterator[None]:
+    """While it lasts, the package has no library."""
+    from halfreal.kernels.library import PATH
 
-
-def shipped_folder() -> bool:
-    from halfreal.kernels import shipped
-
-    return shipped.HERE.is_dir() and any(shipped.HERE.iterdir())
+    aside = PATH.with_suffix(".aside")
+    PATH.rename(aside)
+    try:
+        yield
+    finally:
+        aside.rename(PATH)
 
 
 def measure(definition: Path, folder: Path) -> StartUp:
@@ -86,13 +91,14 @@ def measure(definition: Path, folder: Path) -> StartUp:
         return Took(min(one.wall for one in found), min(one.processor for one in found))
 
     output([*command, "--version"])
-    cold = took(*rehearse, **WITHOUT)
-    took("check", str(definition))  # compiles what the linearised loop needs besides
+    cold = took(*rehearse)
+    with without_library():
+        compiled_check = took("check", str(definition), **empty("compiled"))
     return StartUp(
         help=least(5, "--help"),
         cold=cold,
-        cold_check=took("check", str(definition), **WITHOUT, **empty("cold")),
-        shipped_check=took("check", str(definition), **empty("shipped")) if shipped_folder() else None,
+        cold_check=took("check", str(definition), **empty("cold")),
+        compiled_check=compiled_check,
         warm=least(3, *rehearse),
         check=least(5, "check", str(definition)),
         report=least(3, "report", str(run_file), "--force", "--output", str(folder / "run.html")),

@@ -234,8 +234,8 @@ measures these alone and takes the others as they were measured last. Rows that 
   validated, built and linearised one by one in one process. The first samples must have the same growth rates to the
   bit.
 - **Commands**: wall times of fresh processes, the shortest of several, with Python's bytecode in place. *Cold* begins
-  with an empty compiler cache, as the first rehearsal after an installation does; *warm* finds what the first one
-  left there.
+  with an empty cache and the library of compiled functions, as the first command after an installation does; *warm*
+  finds what the first one left there.
 
 In real time:
 

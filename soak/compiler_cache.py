@@ -2,9 +2,9 @@
 
     python soak/compiler_cache.py [--seed 1] [--count 70]
 
-Fills a cache, damages one entry of a copy by a seeded random choice for each try, and checks a definition in a process
-of its own.  Every tenth try has a cache that cannot be written to.  Prints what went wrong, and ends with 1 if
-anything did.
+Fills a cache from a copy of the package without its library, damages one entry of a copy by a seeded random choice for
+each try, and checks a definition in a process of its own.  Every tenth try has a cache that cannot be written to.
+Prints what went wrong, and ends with 1 if anything did.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from pathlib import Path
 from outcome import Tries, keep
 from run_files import DEFINITION, damaged
 
+import halfreal
+
 
 def main() -> int:
     parser = argparse.ArgumentParser()
@@ -30,10 +32,13 @@ def main() -> int:
     tries = Tries(asked.seed, asked.count)
     command, bad, reported = [sys.executable, "-m", "halfreal", "check", "--json", str(DEFINITION)], 0, 0
     with tempfile.TemporaryDirectory() as folder:
-        whole, copy = Path(folder) / "whole", Path(folder) / "copy"
+        whole, copy, sources = Path(folder) / "whole", Path(folder) / "copy", Path(folder) / "sources"
+        package = Path(halfreal.__file__).parent
+        shutil.copytree(package, sources / "halfreal", ignore=shutil.ignore_patterns("compiled", "__pycache__"))
 
         def check(cache: Path) -> subprocess.CompletedProcess[str]:
             environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "OPENBLAS_NUM_THREADS": "1"}
+            environment["PYTHONPATH"] = str(sources)
             return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
         expected = check(whole)

@@ -24,6 +24,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel built from a source distribution of a copy: a build leaves files next to its sources."""
     if int(version("setuptools").split(".")[0]) < 77:
         pytest.skip("needs setuptools 77")
+    subprocess.run([sys.executable, "-m", "halfreal.kernels.build"], check=True, capture_output=True)  # as make does
     folder = tmp_path_factory.mktemp("wheel")
     for name in ("src", "examples"):
         shutil.copytree(REPOSITORY / name, folder / "source" / name, symlinks=True, ignore=LEFT_OUT)
@@ -70,3 +71,23 @@ def test_its_version_is_the_packages(wheel: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "halfreal", "examples", "spring_mass_damper"]
     subprocess.run(command, capture_output=True, cwd=tmp_path, env=where, check=True)
     assert (tmp_path / "spring_mass_damper" / "forward_prediction.toml").is_file()
+
+
+def test_an_installation_from_it_compiles_nothing(wheel: Path, tmp_path: Path) -> None:
+    """A check and a rehearsal, fused too, in a folder of its own, with an empty cache; Numba is not loaded."""
+    options = ("--no-deps", "--no-index", "--disable-pip-version-check", "--quiet")
+    command = [sys.executable, "-m", "pip", "install", *options, "--target", str(tmp_path / "site"), str(wheel)]
+    subprocess.run(command, check=True, capture_output=True)
+    where = {**os.environ, "PYTHONPATH": str(tmp_path / "site"), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    ask = (
+        "import sys, halfreal\n"
+        "from pathlib import Path\n"
+        "test = halfreal.load(Path(halfreal.__file__).with_name('new.toml'))\n"
+        "verdict = halfreal.check(test).verdict\n"
+        "halfreal.rehearse(test)\n"
+        "fused = halfreal.build(test).fuse()\n"
+        "print(Path(halfreal.__file__).parents[1].name, verdict, fused, 'numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", ask], cwd=tmp_path, env=where, capture_output=True, text=True)
+    assert done.stdout.split() == ["site", "GO", "True", "False"], done.stderr
+    assert [path.name.partition("-")[0] for path in (tmp_path / "cache" / "halfreal").iterdir()] == ["fused"]

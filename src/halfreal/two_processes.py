@@ -1,4 +1,4 @@
-"""Work shared with a forked process: figures of a report, blocks to compile, variants of a test."""
+"""Work shared with a forked process: figures of a report, variants of a test."""
 
 from __future__ import annotations
 

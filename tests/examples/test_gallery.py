@@ -66,8 +66,8 @@ def test_no_loop_of_the_gallery_allocates_in_a_tick_and_its_blocks_are_kept_on_d
     compiled_again = [
         f"{name}: {block.name}"
         for name, loop in loops.items()
-        for block, result in zip(loop.blocks, loop._results, strict=True)
-        if is_own(block.step) and result.keeps is not None
+        for block, result in zip(loop.blocks, loop._compiled, strict=True)
+        if is_own(block.step) and not result.native.content
     ]
     assert not compiled_again
     found = allocation.per_tick(loops)

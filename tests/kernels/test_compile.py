@@ -6,11 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba import njit
 
 import halfreal
 from halfreal.kernels.block import Block, Channel
-from halfreal.kernels.compile import kernel
 from halfreal.kernels.loop import Loop
 from halfreal.kernels.native import CompilationError
 
@@ -45,24 +43,21 @@ def test_cached_block_of_ours_follows_an_edited_constant_of_the_same_size_and_ti
     assert list((tmp_path / "cache").rglob("*step*"))
 
 
-@kernel
-def total(x):
-    found = 0.0
-    for i in range(x.size):
-        found += x[i]
-    return found
+def sizes_step(p, s, t, u, y):
+    """Fields of all ranks, by attribute and by name; scalars of the state are set."""
+    s.count += 1
+    s["last"] = p["gain"] * u[u.size - 1]
+    y[0] = s.last + p.cube[1, 0, 1] + s.history.shape[0] + p.square[0].sum() + s.count
+    return 0
 
 
-@njit
-def totals(p):
-    return total(p.two) + total(p.three)
-
-
-def test_a_helper_is_compiled_once_for_fields_of_any_shape():
-    record = np.zeros(1, dtype=[("two", float, 2), ("three", float, 3)])
-    record["two"], record["three"] = [1.0, 2.0], [10.0, 20.0, 30.0]
-    assert totals(record[0]) == 63.0
-    assert len(total.dispatcher.signatures) == 1
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_a_user_block_reads_fields_of_any_size(size):
+    parameters = {"gain": 2.0, "square": np.full((size, 3), 0.5), "cube": np.arange(8.0 * size).reshape(2, 2, 2 * size)}
+    state = {"history": np.zeros(size), "last": 0.0, "count": 0.0}
+    block = Block("guard", sizes_step, ("loop.request",) * size, (Channel("y", "1"),), parameters, state)
+    log = Loop([block], dt=1.0).run(2, record=["y"]).log
+    np.testing.assert_array_equal(log[:, 1], parameters["cube"][1, 0, 1] + size + 1.5 + np.array([1.0, 2.0]))
 
 
 def unknown_field_step(p, s, t, u, y):

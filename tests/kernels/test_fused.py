@@ -9,9 +9,10 @@ from examples.scripts import GALLERY
 from halfreal.kernels import disk_cache, fused, loop
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
-from halfreal.kernels.objects import machine, needed, optimised
+from halfreal.kernels.objects import needed, translated
 from halfreal.kernels.tick import GUARD_FAILED, RAISED, compiled_run
 from kernels import blocks
+from kernels.like_own import fused_like_own
 
 TESTS = (
     "spring_mass_damper/forward_prediction",
@@ -37,10 +38,7 @@ INTERPRETERS = ("Py", "_Py", "NRT_", "numba_")
 @pytest.fixture
 def not_kept(monkeypatch):
     """Blocks of a test are fused like halfreal's own, and nothing of them is kept on disk."""
-    monkeypatch.setattr(loop, "is_own", lambda step: True)
-    monkeypatch.setattr(disk_cache, "kept", lambda name: None)
-    monkeypatch.setattr(disk_cache, "put", lambda name, content: None)
-    monkeypatch.setattr(fused, "_loaded", {})
+    fused_like_own(monkeypatch)
 
 
 def both(build, ticks: int) -> Loop:
@@ -64,11 +62,6 @@ def test_loops_of_the_gallery_give_the_same_bits_and_need_no_interpreter(name):
     assert content is not None and interpreters(content) == []
 
 
-def translated(code: bytes, symbol: str) -> bytes:
-    """Machine code of LLVM code."""
-    return bytes(machine()[0].emit_object(optimised(code, symbol)))
-
-
 def interpreters(content: bytes) -> list[str]:
     """What an object needs of the interpreter, or of Numba's memory."""
     return [name for name in needed(content) if name.startswith(INTERPRETERS)]
@@ -77,12 +70,12 @@ def interpreters(content: bytes) -> list[str]:
 def test_the_general_loop_and_its_blocks_need_no_interpreter():
     blocks_of = halfreal.build(halfreal.load(GALLERY / f"{TESTS[0]}.toml"))._arrangement.rows
     for native in (compiled_run.native, *(row.native for row in blocks_of)):
-        assert interpreters(translated(native.code, native.symbol)) == []
+        assert native.content and interpreters(native.content) == []
 
 
 def test_code_that_takes_the_interpreters_lock_is_noticed():
     code = "declare i32 @PyGILState_Ensure()\ndefine i32 @f() { %a = call i32 @PyGILState_Ensure() ret i32 %a }"
-    assert interpreters(translated(llvm.parse_assembly(code).as_bitcode(), "f")) == ["PyGILState_Ensure"]
+    assert interpreters(translated(llvm.parse_assembly(code).as_bitcode())) == ["PyGILState_Ensure"]
 
 
 def watched(when: float, step=blocks.code_step) -> Block:

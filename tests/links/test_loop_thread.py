@@ -9,13 +9,13 @@ from contextlib import contextmanager
 
 import pytest
 
-from halfreal.kernels import disk_cache, fused, loop
 from halfreal.kernels.loop import Loop
 from halfreal.links.controller_end import ControllerEnd
 from halfreal.links.pace import pace
 from halfreal.links.rig_end import RigSession
 from halfreal.links.udp import UdpWire
 from halfreal.links.wires import Wire
+from kernels.like_own import fused_like_own
 from links.ends import KEY, LONG, STEP, mailboxes, offer_of, ramp, rig_end, rig_loop, sockets
 from links.thread_counts import Counts, counted, why_not
 
@@ -63,12 +63,7 @@ def test_a_tick_sends_receives_and_sleeps_and_does_nothing_else(medium):
 @pytest.mark.parametrize("whole", [False, True], ids=["general", "fused"])
 def test_a_tick_in_step_with_its_rig_waits_for_a_datagram_and_does_nothing_else(medium, end, whole, monkeypatch):
     """At both ends.  How often one looks for a datagram, and sleeps until it comes, depends on the other."""
-    monkeypatch.setattr(
-        loop, "is_own", lambda step: True
-    )  # blocks of tests are fused like halfreal's own, and not kept
-    monkeypatch.setattr(disk_cache, "kept", lambda name: None)
-    monkeypatch.setattr(disk_cache, "put", lambda name, content: None)
-    monkeypatch.setattr(fused, "_loaded", {})
+    fused_like_own(monkeypatch)
     with wires(medium) as (near, far):
         send, receive = ControllerEnd(near).blocks(
             ("command",), STEP, waits=True, stale_warn=None, stale_trip=LONG, offer=offer_of()

@@ -6,18 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from halfreal.kernels.block import Block, flatten, layout
-from halfreal.kernels.native import call_native, compile_block
+from halfreal.kernels.block import Block, flatten
+from halfreal.kernels.native import compiled_block
 from halfreal.rigs.specimen import Specimen, linear_step
 from halfreal.rigs.specimen_elements import specimen_step
 
 
 def called(block: Block, u: np.ndarray) -> np.ndarray:
     """State and force after a call."""
-    parts = layout(block.parameters), layout(block.state)
-    address = compile_block(block.step, *parts, len(block.inputs), len(block.outputs))
     p, s, y = flatten(block.parameters), flatten(block.state), np.zeros(len(block.outputs))
-    assert call_native(address, p, s, 0.0, u, y) == (0, 0)
+    assert compiled_block(block)(p, s, 0.0, u, y) == (0, 0)
     return np.concatenate([s, y])
 
 

@@ -22,7 +22,7 @@ from ..kernels.fmi_calls import NEVER
 from ..kernels.fmi_instance import Instance
 from ..kernels.fmi_library import Fmu, FmuError, Variable, digest_of, opened, references
 from ..kernels.foreign import as_field, place
-from ..kernels.native import call_native, compile_block
+from ..kernels.native import compiled_block
 from ..kernels.played import PlayedError, played
 from ..kernels.trust import check as check_trust
 from ..settings import fault, folder
@@ -157,10 +157,10 @@ class FmuPart(Programmed):
 
     def tried(self, block: Block) -> Block:
         """The block, after two ticks at rest; one whose state cannot be set has a stand-in to be linearised."""
-        address, y, shared = self._address(block), np.zeros(len(block.outputs)), block.keeps
+        compiled, y, shared = compiled_block(block), np.zeros(len(block.outputs)), block.keeps
         p, s, u = flatten(block.parameters), flatten(block.state), np.zeros(max(len(block.inputs), 1))
         for tick in range(2):
-            _, status = call_native(address, p, s, tick * float(p_of(block, "dt")), u, y)
+            _, status = compiled(p, s, tick * float(p_of(block, "dt")), u, y)
             if status:
                 said = shared.instance.message
                 raise FmuError(f"{self.file.name}: {FAULTS.get(status, status)} at rest{': ' + said if said else ''}")
@@ -203,11 +203,6 @@ class FmuPart(Programmed):
         if found:
             raise FmuError(f"{self.file.name} {found}")
         _tried.add((fmu.file, dt))
-
-    def _address(self, block: Block) -> int:
-        return compile_block(
-            block.step, layout(block.parameters), layout(block.state), len(block.inputs), len(block.outputs)
-        )
 
     def _played(self, block: Block, inputs: np.ndarray) -> np.ndarray:
         """Outputs of the instance from its beginning on for inputs (ticks, inputs)."""

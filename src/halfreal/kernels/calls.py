@@ -9,8 +9,8 @@ WELL = 1
 """What ``call_block`` returns of a call without a fault."""
 
 
-@entry("i8", "i8", "f8[,]", "f8[,]", "f8[,]", "i8[]", "f8", "f8", "i8")
-def call_often(function, parameters, states, inputs, outputs, ended, tick, dt, carried):  # type: ignore[no-untyped-def]
+@entry("i8", "i8", "i8", "f8[,]", "f8[,]", "f8[,]", "i8[]", "f8", "f8", "i8")
+def call_often(function, parameters, sizes, states, inputs, outputs, ended, tick, dt, carried):  # type: ignore[no-untyped-def]
     """Call a block with each row of states and inputs, in place, and note how each call ended.
 
     If ``carried``, each call but the first has the state that the one before has left and comes a tick later, and none
@@ -23,7 +23,7 @@ def call_often(function, parameters, states, inputs, outputs, ended, tick, dt, c
             for i in range(states.shape[1]):
                 states[k, i] = states[k - 1, i]
         state, read, written = 8 * k * states.shape[1], 8 * k * inputs.shape[1], 8 * k * outputs.shape[1]
-        ended[k] = call_block(function, parameters, s + state, t, u + read, y + written)
+        ended[k] = call_block(function, parameters, s + state, t, u + read, y + written, sizes)
         if carried and ended[k] != WELL:
             return k
     return states.shape[0]

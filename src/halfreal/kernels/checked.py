@@ -42,7 +42,7 @@ from numba.np.ufunc.gufunc import GUFunc
 from .block import MOST_PASSES, OUT_OF_PASSES
 from .compile import STEP
 from .origin import halfreals, users
-from .shapes import without_shapes
+from .record import FieldsType
 
 REFUSED: dict[type[types.Type], str] = {
     types.NumpyFlatType: "'.flat', whose indices are not checked; index the array itself",
@@ -85,8 +85,8 @@ def _clone(function: Callable[..., Any]) -> Any:
     assert clones is not None
     if function not in clones:
         model = "numpy" if halfreals(function.__code__.co_filename) else "python"
-        options = {**STEP, "boundscheck": True, "error_model": model}
-        clones[function] = without_shapes(njit(pipeline_class=Checked, **options)(function))
+        options = {**STEP, "boundscheck": True, "error_model": model, "forceinline": True}  # but for what calls itself
+        clones[function] = njit(pipeline_class=Checked, **options)(function)
     return clones[function]
 
 
@@ -167,8 +167,10 @@ class RefusePointers(AnalysisPass):
                     what = _refused_call(kind.typing_key) or what
                 if what is not None:
                     raise TypingError(f"it uses {what}", loc=assignment.loc)
-            for one in (*block.find_insts(ir.SetAttr), *block.find_insts(ir.StaticSetItem)):
-                _same_shape(state.typemap, one, one.attr if isinstance(one, ir.SetAttr) else one.index)
+            for one in block.find_insts(ir.SetAttr):
+                fields = state.typemap[one.target.name]
+                if isinstance(fields, FieldsType) and fields.ranks.get(one.attr, 0) > 0:
+                    raise TypingError(f"it sets the array '{one.attr}'; set its entries", loc=one.loc)
         return False
 
 
@@ -178,15 +180,6 @@ def _refused_call(function: Any) -> str | None:
     if isinstance(function, _Intrinsic) and users(function._defn.__code__.co_filename):
         return "an intrinsic"
     return CALLS.get(getattr(function, "__name__", ""))
-
-
-def _same_shape(typemap: Any, assignment: Any, name: Any) -> None:
-    """Refuse to set a field from an array of another shape: Numba would read on beyond that."""
-    record, value = typemap[assignment.target.name], typemap[assignment.value.name]
-    if isinstance(record, types.Record) and name in record.fields:
-        field = record.typeof(name)
-        if isinstance(field, types.NestedArray) and field != value:
-            raise TypingError(f"'{name}' is {field} and is set to {value}; set its entries", loc=assignment.loc)
 
 
 class Checked(CompilerBase):

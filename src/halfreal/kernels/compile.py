@@ -1,51 +1,33 @@
-"""How blocks and their helpers are compiled, and when compiled code that is kept on disk still holds.
+"""How blocks and their helpers are compiled.
 
 A block's function reads its parameters ``p`` and state ``s`` by field name, its inputs ``u`` and outputs ``y`` by
-index, and returns 0 when all is well or a positive code of its own.  Numba compiles it, once for each layout of fields,
-behind one fixed signature (``kernels/native.py``)::
+index, and returns 0 when all is well or a positive code of its own.  It is compiled once, for fields of any size
+(``record.py``), behind one fixed signature::
 
-    int64 step(*parameters, *state, double t, *inputs, *outputs)
+    int64 step(*parameters, *state, double t, *inputs, *outputs, *sizes)
 
 so that the loop, compiled once, can call any block through a table of addresses: swapping blocks compiles no loop.
 
-halfreal's own blocks are kept on disk (``objects.py``), those of users are not.  Numba is loaded only where something
-must be compiled: decorators note down what they are given, and hand it to Numba when it asks.  Two traps are closed
-here:
-
-- A changed callee in another file must be noticed.  Every cached function is therefore keyed by its code and all that
-  it takes from around it (``closed_over.py``), and by the sources of what compiles it (``MACHINERY``).  A comment or
-  a docstring changes no key.
-- Functions cached by different processes may have the same name, and then stand in for each other.  Every block has a
-  name of its own, and helpers are inlined, but for large ones that many blocks call (``shared``): their names contain
-  a hash of their sources, so that those with one name are one code.
+Numba is loaded only where something must be compiled: decorators note down what they are given, and hand it to Numba
+when it asks.  What is halfreal's own is compiled before it is needed, in processes of its own (``library.py``).
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
-from functools import cache, cached_property, update_wrapper
+from functools import cached_property, update_wrapper
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from .closed_over import closed_over
 
 # No fastmath: it deletes the NaN checks on which the guard relies.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 
-INSIDE: dict[str, Any] = {**OPTIONS, "forceinline": True, "_nrt": False, "no_cfunc_wrapper": True}
-"""Of blocks and their helpers: one piece of code for each block, and none that allocates, as it does not compile."""
+INSIDE: dict[str, Any] = {**OPTIONS, "_nrt": False, "no_cfunc_wrapper": True}
+"""Of blocks and their helpers: nothing that allocates compiles."""
 
 WRAPPER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 STEP: dict[str, Any] = {**INSIDE, "no_cpython_wrapper": True}
 """Of a block's own function, which nothing but its wrapper calls."""
-
-
-SHARED: set[str] = set()
-"""Names of large helpers that are compiled by themselves."""
-MACHINERY = ("any_size", "compile", "compiler", "entry", "fused", "objects", "pointers", "shapes")
-"""Modules that decide what a function is compiled to."""
 
 
 class Later:
@@ -89,12 +71,8 @@ class Helper:
 
         return typeof(self.dispatcher, Purpose.constant)
 
-    @cached_property
-    def _for_python(self) -> Any:
-        return self._make(self.py_func)  # that of compiled code is never loaded by itself
-
     def __call__(self, *given: Any) -> Any:
-        return self._for_python(*given)
+        return self.dispatcher(*given)
 
 
 class Intrinsic:
@@ -123,11 +101,7 @@ def intrinsic(function: Callable[..., Any]) -> Any:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Decorator for helpers that blocks call.
-
-    To Numba a field that is an array has a type of its own for every shape, and a helper would be compiled for each.
-    Here it is compiled for arrays of any shape; inlined into the block, it has the field's shape as a constant again.
-    """
+    """Decorator for helpers that blocks call; LLVM decides which of them become part of a block."""
     return helper(**INSIDE)(function)
 
 
@@ -135,7 +109,9 @@ def helper(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorator for helpers with options of their own."""
 
     def made(function: Callable[..., Any]) -> Any:
-        return _without_shapes(_njit(**options)(function))
+        from numba import njit
+
+        return njit(**options)(function)
 
     return lambda function: Helper(function, made, _in_order(options))
 
@@ -143,42 +119,3 @@ def helper(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 def _in_order(options: dict[str, Any]) -> list[tuple[str, Any]]:
     """The same text in every process, also of sets."""
     return [(name, sorted(one) if isinstance(one, set) else one) for name, one in sorted(options.items())]
-
-
-def shared(function: Callable[..., Any]) -> Any:
-    """A large helper that many blocks call: compiled once, kept on disk, and not inlined."""
-
-    def made(function: Callable[..., Any]) -> Any:
-        key = identity(function)
-        function.__qualname__ = f"{function.__name__}_{key[:16]}"
-        SHARED.add(function.__qualname__)
-        compiled = _without_shapes(_njit(**OPTIONS, _nrt=False)(function))
-        return import_module(f"{__package__}.numba_cache").keep(compiled, key)
-
-    return Helper(function, made)
-
-
-def _njit(**options: Any) -> Any:
-    from numba import njit
-
-    return njit(**options)
-
-
-def _without_shapes(compiled: Any) -> Any:
-    return import_module(f"{__package__}.shapes").without_shapes(compiled)
-
-
-@cache
-def machinery() -> str:
-    """Hash of the sources of what compiles, whichever function it is."""
-    digest = hashlib.sha256()
-    for name in MACHINERY:
-        digest.update(Path(__file__).with_name(f"{name}.py").read_bytes())
-    return digest.hexdigest()
-
-
-@cache
-def identity(function: Callable[..., Any]) -> str:
-    """Hash of a function's name and of all that its compiled code depends on."""
-    key = f"{machinery()}:{function.__module__}:{function.__name__}:{closed_over(function)}"
-    return hashlib.sha256(key.encode()).hexdigest()

@@ -1,12 +1,11 @@
 """Compiled code kept on disk: in a private folder, and looked at before it is loaded.
 
-Numba's own disk cache unpickles and links any file it finds, next to the sources; a damaged file there ends in an error
-or crashes the process.  Here each compiled function is a file of its own::
+Each compiled function (``library.py``) or fused loop (``fused.py``) is a file of its own::
 
-    SHA-256 of all that follows | name of the entry | newline | compiled function (``objects.py``, ``numba_cache.py``)
+    SHA-256 of all that follows | name of the entry | newline | what is kept
 
-named by a hash of everything that the code depends on.  What is not as it was written is removed and compiled again,
-and where nothing can be kept, everything is compiled each time; either is reported once, in a line.  Files are written
+What is not as it was written is removed and made again, and where nothing can be kept, it is made each time; either is
+reported once, in a line.  Files are written
 under another name and renamed, so that processes can work side by side.
 
 The folder is that of the user's caches, or one in ``NUMBA_CACHE_DIR`` where that is set.
@@ -16,15 +15,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import platform
 import secrets
 import sys
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-
-import llvmlite
-import numpy as np
 
 from .. import user_folders
 
@@ -139,14 +134,3 @@ def _make_room(there: Path) -> None:
 def numba_version() -> str:
     """Its version, without loading it."""
     return version("numba")
-
-
-@cache
-def versions() -> str:
-    return ":".join((numba_version(), llvmlite.__version__, np.__version__, platform.python_version()))
-
-
-def settings() -> str:
-    """How Numba is set up by the environment, but for where it keeps files."""
-    given = {key: value for key, value in os.environ.items() if key.startswith("NUMBA_") and key != FOLDER}
-    return str(sorted(given.items()))

@@ -1,4 +1,4 @@
-"""Compiled functions that Python calls: from the disk without Numba, or compiled by it.
+"""Compiled functions that Python calls.
 
 Each argument has a kind, written as NumPy does: ``f8``, ``i8`` or ``c16`` for a number, with a comma for every further
 dimension of an array in C order, ``f8[]``, ``c16[,]``; a tuple has a tuple of kinds.  What is given is put into a row
@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from .compile import OPTIONS, identity
-from .objects import Native, is_missing, native, needs_numba
+from .compile import OPTIONS
+from .library import native
+from .objects import Native
 from .pointers import as_pointer
 
 NATIVE = ctypes.CFUNCTYPE(
@@ -37,6 +38,18 @@ ARRAYS = {
 Kind = str | tuple[str, ...]
 
 
+_entries: dict[str, Entry] = {}
+
+
+def of_text(text: str) -> Entry:
+    """A function by the text by which it is known; its module has been imported."""
+    return _entries[text]
+
+
+def _text(kind: Kind) -> str:
+    return kind if isinstance(kind, str) else f"({' '.join(map(_text, kind))})"
+
+
 class Entry:
     """A compiled function that Python calls."""
 
@@ -49,43 +62,32 @@ class Entry:
     ) -> None:
         update_wrapper(self, function)
         self.py_func, self._kinds, self._fastmath, self._gather = function, kinds, fastmath, gather
-        self._packed, self._words = "=", 0
+        self._packed, self.words = "=", 0
         self._reads = [self._read(kind) for kind in kinds]
         self._row = Struct(self._packed)
+        self.text = f"{function.__module__}:{function.__qualname__} | {' '.join(map(_text, kinds))}"
+        """By which it is known (``library.py``)."""
+        _entries[self.text] = self
 
     def _read(self, kind: Kind) -> str:
         """How compiled code reads an argument from the row."""
         if isinstance(kind, tuple):
             return f"({', '.join([self._read(one) for one in kind])},)"
         name, _, rest = kind.partition("[")
-        k = self._words
+        k = self.words
         if rest:
             rank = rest.count(",") + 1
             shape = ", ".join(f"w[{k + 1 + i}]" for i in range(rank))
             packed, read = "q" * (1 + rank), f"carray(as_pointer(w[{{k}}]), ({shape},), np.dtype('{name}'))"
         else:
             packed, read = NUMBERS[name]
-        self._packed, self._words = self._packed + packed, k + len(packed)
+        self._packed, self.words = self._packed + packed, k + len(packed)
         return read.format(k=k)
 
-    @cached_property
+    @property
     def native(self) -> Native:
         """Its compiled code."""
-        return native(self.py_func.__name__, self._key, self._compiled, simplify=True)
-
-    @cached_property
-    def _key(self) -> str:
-        gathered = getattr(self._gather, "_fields", ())
-        return f"entry:{identity(self.py_func)}:{self._kinds}:{self._fastmath}:{gathered}"
-
-    @property
-    def is_missing(self) -> bool:
-        """Whether it would have to be compiled, and could be kept on disk."""
-        return "native" not in self.__dict__ and is_missing(self.py_func.__name__, self._key)
-
-    @property
-    def needs_numba(self) -> bool:
-        return needs_numba(self.py_func.__name__, self._key)
+        return native(self.text)
 
     def ready(self) -> None:
         """Have it compiled before it is called."""
@@ -95,7 +97,8 @@ class Entry:
     def _call(self) -> Any:
         return NATIVE(self.native.address)
 
-    def _compiled(self) -> Any:
+    def compiled(self) -> Any:
+        """What Numba makes of it."""
         from numba import carray, njit, types
 
         from .compiler import outermost
@@ -104,15 +107,15 @@ class Entry:
         if self._gather is not None:
             arguments = f"gather({arguments})"
         text = f"""def call(words):
-    w = carray(as_pointer(words), {self._words}, np.int64)
-    x = carray(as_pointer(words), {self._words}, np.float64)
+    w = carray(as_pointer(words), {self.words}, np.int64)
+    x = carray(as_pointer(words), {self.words}, np.float64)
     return function({arguments})
 """
         options = {**OPTIONS, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # callees inherit
         function = njit(**options, fastmath=set(self._fastmath))(self.py_func)
         place = {"np": np, "carray": carray, "as_pointer": as_pointer, "function": function, "gather": self._gather}
         exec(compile(text, __file__, "exec"), place := {"__name__": __name__, **place})
-        return outermost(f"{self.py_func.__name__}_entry", place["call"], types.int64(types.intp))
+        return outermost(place["call"], types.int64(types.intp))
 
     def packed(self, *given: Any) -> bytes:
         """The row of words for these arguments, which must outlive its use."""

@@ -11,10 +11,12 @@ import weakref
 from functools import cache
 from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
 
 from .fmi_library import Fmu, FmuError, Variable, done_with, for_one_instance, references
 from .foreign import function_address
+from .objects import any_processor, load, translated
 
 MESSAGE = 256
 """Bytes kept of a message."""
@@ -28,34 +30,37 @@ def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None)
 
 
+LOGGER = f"""
+define void @keep(ptr %environment, OTHERS, ptr %message) {{
+begin:
+  br label %copy
+copy:
+  %i = phi i64 [ 0, %begin ], [ %next, %copy ]
+  %from = getelementptr i8, ptr %message, i64 %i
+  %to = getelementptr i8, ptr %environment, i64 %i
+  %byte = load i8, ptr %from
+  store i8 %byte, ptr %to
+  %next = add i64 %i, 1
+  %last = icmp eq i64 %next, {MESSAGE - 1}
+  %over = icmp eq i8 %byte, 0
+  %done = or i1 %last, %over
+  br i1 %done, label %end, label %copy
+end:
+  ret void
+}}
+"""
+"""Keeps a message where the environment is; an FMU calls it, from any thread, so that it is no Python."""
+OTHERS = {2: "ptr %instance, i32 %status, ptr %category", 3: "i32 %status, ptr %category"}
+
+
 @cache
-def _logger_2() -> Any:
-    from numba import carray, cfunc, types
-
-    @cfunc(types.void(types.voidptr, types.voidptr, types.int32, types.voidptr, types.voidptr))
-    def keep(environment, instance, status, category, message):  # type: ignore[no-untyped-def]
-        kept, said = carray(environment, MESSAGE, np.uint8), carray(message, MESSAGE, np.uint8)
-        for i in range(MESSAGE - 1):
-            kept[i] = said[i]
-            if said[i] == 0:
-                break
-
-    return keep
-
-
-@cache
-def _logger_3() -> Any:
-    from numba import carray, cfunc, types
-
-    @cfunc(types.void(types.voidptr, types.int32, types.voidptr, types.voidptr))
-    def keep(environment, status, category, message):  # type: ignore[no-untyped-def]
-        kept, said = carray(environment, MESSAGE, np.uint8), carray(message, MESSAGE, np.uint8)
-        for i in range(MESSAGE - 1):
-            kept[i] = said[i]
-            if said[i] == 0:
-                break
-
-    return keep
+def _logger(version: int) -> int:
+    """The address of the logger of a version of the standard."""
+    module = llvm.parse_assembly(LOGGER.replace("OTHERS", OTHERS[version]))
+    module.triple = any_processor().triple
+    addresses = load(translated(bytes(module.as_bitcode())), ("keep",))
+    assert addresses is not None
+    return addresses[0]
 
 
 class _Callbacks(ctypes.Structure):
@@ -106,7 +111,7 @@ class Instance:
         where = fmu.resources
         if fmu.version == "2.0":
             self._callbacks = _Callbacks(
-                _logger_2().address,
+                _logger(2),
                 function_address(_libc(), "calloc"),
                 function_address(_libc(), "free"),
                 None,
@@ -123,15 +128,13 @@ class Instance:
                 POINTER, *[ctypes.c_char_p] * 3, *flags, POINTER, ctypes.c_size_t, POINTER, POINTER, POINTER
             )(fmu.addresses["InstantiateCoSimulation"])
             place = f"{where}/".encode()
-            component = make(
-                name, token, place, False, False, False, False, None, 0, environment, _logger_3().address, None
-            )
+            component = make(name, token, place, False, False, False, False, None, 0, environment, _logger(3), None)
         else:
             make = ctypes.CFUNCTYPE(POINTER, *[ctypes.c_char_p] * 3, *[ctypes.c_bool] * 2, POINTER, POINTER)(
                 fmu.addresses["InstantiateModelExchange"]
             )
             place = f"{where}/".encode()
-            component = make(name, token, place, False, False, environment, _logger_3().address)
+            component = make(name, token, place, False, False, environment, _logger(3))
         if not component:
             said = f": {self.message}" if self.message else ""
             raise FmuError(f"{fmu.path.name} cannot be instantiated{said}")

@@ -38,7 +38,12 @@ def address_of(typingctx, array):  # type: ignore[no-untyped-def]
 @intrinsic
 def record_address(typingctx, record):  # type: ignore[no-untyped-def]
     """The address of a block's parameters or state: its fields stand there one after another."""
-    return types.int64(record), lambda context, builder, signature, args: builder.ptrtoint(args[0], ir.IntType(64))
+
+    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        fields = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=args[0])
+        return builder.ptrtoint(fields.base, ir.IntType(64))
+
+    return types.int64(record), codegen
 
 
 def _loader(name: str) -> Any:

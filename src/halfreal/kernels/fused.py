@@ -1,10 +1,11 @@
 """The rows of a loop as three functions, with its wiring built in: those of the controller, inner and outer ones.
 
-The general loop (``tick.py``) copies inputs by a table and calls each block through an address.  Here the LLVM code of
-a loop's blocks, which the disk cache keeps anyway, is linked with rows whose places in memory are constants, and
-optimised as a whole: blocks are inlined, and what one writes and the next reads need not go through memory.  No
-floating-point operation is left out or put in another order, so that results are the same to the bit.  The object is
-kept on disk, for each arrangement of blocks.
+The general loop (``tick.py``) copies inputs by a table and calls each block through an address; a block reads the
+sizes of its fields from a table.  Here the LLVM code of a loop's blocks, which comes with them (``library.py``), is
+linked with rows whose places in memory and tables of sizes are constants, and optimised as a whole, for the processor
+at hand: blocks are inlined, their loops have known ends, and what one writes and the next reads need not go through
+memory.  No floating-point operation is left out or put in another order, so that results are the same to the bit.  The
+object is kept on disk, for each arrangement of blocks.
 
     int64 group(int64 first, double *vector, double *parameters, double t)
 
@@ -26,11 +27,13 @@ from llvmlite import ir
 
 from . import disk_cache
 from .block import LARGEST_FAULT
-from .compile import intrinsic, machinery, types
+from .compile import intrinsic, types
 from .objects import Native, load, machine
+from .sources import digest_of
 
 FAULT_AT, RAISED = 1, 999
 LAST, SOME = 1, 2
+OWN_FILE = "kernels/fused.py"
 GROUPS = ("controller", "inner", "outer")
 INLINED = 10_000
 """Threshold of LLVM's inliner: blocks, and helpers that were too large before."""
@@ -49,6 +52,7 @@ class Row:
     """A block in its place: its compiled code, and where it finds what it reads and writes."""
 
     native: Native
+    sizes: tuple[int, ...]
     inputs: tuple[int, ...]
     """Entries of the vector."""
     parameters: int
@@ -83,9 +87,10 @@ class Arrangement:
 
     @cached_property
     def key(self) -> str:
-        digest = hashlib.sha256(f"{machinery()}:{machine()[1]}:{self.groups}:{self.mover}".encode())
+        digest = hashlib.sha256(f"{digest_of(OWN_FILE)}:{machine()[1]}:{self.groups}:{self.mover}".encode())
         for row in self.rows:
-            digest.update(f"{row.symbol}:{row.inputs}:{row.parameters}:{row.state}:{row.outputs}\n".encode())
+            places = f"{row.inputs}:{row.parameters}:{row.state}:{row.outputs}"
+            digest.update(f"{row.native.digest}:{row.sizes}:{places}\n".encode())
         return digest.hexdigest()[:40]
 
 
@@ -166,6 +171,14 @@ def _group(module: ir.Module, name: str, rows: Sequence[Row], first: int, end: i
     builder.ret(builder.load(happened))
 
 
+def _table(module: ir.Module, sizes: tuple[int, ...], number: int) -> Any:
+    """The sizes of a row's fields, as a constant."""
+    table = ir.GlobalVariable(module, ir.ArrayType(word, len(sizes)), f"sizes{number}")
+    table.initializer = ir.Constant(table.value_type, list(sizes))
+    table.global_constant, table.linkage = True, "internal"
+    return table
+
+
 def _row(
     module: ir.Module, builder: ir.IRBuilder, row: Row, number: int, last: bool, scratch: Any, following: Any
 ) -> Any:
@@ -181,7 +194,7 @@ def _row(
         for i, entry in enumerate(row.inputs):
             builder.store(builder.load(entry_of(vector, entry)), builder.gep(scratch, [word(i)]))
         called = module.globals.get(row.symbol) or ir.Function(
-            module, ir.FunctionType(code, [place, place, word, word, real, word, word]), row.symbol
+            module, ir.FunctionType(code, [place, place, word, word, real, word, word, word]), row.symbol
         )
         arguments = (
             at(parameters, row.parameters),
@@ -189,6 +202,7 @@ def _row(
             t,
             builder.ptrtoint(scratch, word),
             at(vector, row.outputs),
+            builder.ptrtoint(_table(module, row.sizes, number), word),
         )
         ended = builder.call(called, [status, raised, *arguments])
         well = builder.icmp_signed("==", ended, code(0))

@@ -11,20 +11,19 @@ from typing import Any
 import numpy as np
 
 from . import tick as compiled
-from .block import Block, fill, layout, shape_of
+from .block import Block, fill, shape_of
 from .calls import WELL, call_often
 from .control import EVENTS, EVENTS_LOST, ROWS, TICKS, WORDS
 from .fused import GROUPS, Arrangement, Row, fused
 from .memory import Memory
-from .native import compile_together, compiled_block, is_own, place_of
-from .objects import Native
+from .native import Compiled, compile_together, compiled_block, is_own, place_of
 from .prepared import Prepared, RanAwayError
 
 GUARD_MODE = "guard.mode"
 LONG = 1000
 """Ticks of a stretch that is worth a look for code that is kept."""
-PAYS = 50_000_000
-"""Calls of blocks in one arrangement after which it is fused: they have taken about as long as that does."""
+PAYS = 20_000_000
+"""Calls of blocks in one arrangement after which it is fused: that takes about as long as they have."""
 
 
 @dataclass
@@ -41,9 +40,11 @@ class Stretch:
 @dataclass(frozen=True)
 class LaidOut:
     """A loop's memory: of each block the places of its parameters and state, of its wires, their number, and of its
-    outputs; all wires; the vector at the beginning; all parameters; and how the compiled loop goes through them."""
+    outputs; the tables of their sizes; all wires; the vector at the beginning; all parameters; and how the compiled
+    loop goes through them."""
 
     rows: np.ndarray
+    sizes: tuple[np.ndarray, ...]
     wires: np.ndarray
     vector: np.ndarray
     parameters: np.ndarray
@@ -193,18 +194,17 @@ class Loop(Memory):
         self._table = np.zeros((len(self.blocks), compiled.ROW_LENGTH), dtype=np.int64)
         self.general = False
         """Whether rows are run by the table, though they could be fused."""
-        self._results: list[Native] = []
+        self._compiled: list[Compiled] = []
         self._fused = (0,) * len(GROUPS)
         self._prepared: dict[int, Prepared] = {}
         self.borrowed: tuple[np.ndarray, ...] = ()
         """Arrays whose addresses are among the parameters."""
         wires: list[int] = []
         word = self.vector.itemsize
-        fields = [(b.step, layout(b.parameters), layout(b.state), len(b.inputs), len(b.outputs)) for b in self.blocks]
-        compile_together(fields, (compiled.compiled_run,))
+        compile_together(self.blocks, (compiled.compiled_run,))
         for row, block in enumerate(self.blocks):
-            result = compiled_block(*fields[row])
-            self._results.append(result)
+            result = compiled_block(block)
+            self._compiled.append(result)
             self._table[row] = (
                 result.address,
                 self.parameters.ctypes.data + word * int(self._parameters_at[row]),
@@ -212,6 +212,7 @@ class Loop(Memory):
                 len(wires),
                 len(block.inputs),
                 self._outputs_at[row],
+                result.sizes.ctypes.data,
             )
             wires += [self.index[name] for name in block.inputs]
         self._wires = np.array(wires or [0], dtype=np.uint64)
@@ -236,18 +237,20 @@ class Loop(Memory):
         p = self.parameters[self._parameters_at[row] : self._parameters_at[row + 1]].copy()
         s, u = (np.pad(one, ((0, 0), (0, 1))) for one in (states, inputs))  # not empty where there are none
         y, well = np.zeros((len(u), len(self.blocks[row].outputs) + 1)), np.zeros(len(u), dtype=np.int64)
-        address, tick = int(self._table[row, compiled.ROW_FUNCTION]), float(self.vector[compiled.TICK])
-        call_often(address, p.ctypes.data, s, u, y, well, tick, self.dt, int(carried))
+        block, tick = self._compiled[row], float(self.vector[compiled.TICK])
+        places = block.address, p.ctypes.data, block.sizes.ctypes.data
+        call_often(*places, s, u, y, well, tick, self.dt, int(carried))
         return s[:, :-1], y[:, :-1], well == WELL
 
     def laid_out(self) -> LaidOut:
         """How it lies in memory, with places in it in place of addresses: for a program that runs it elsewhere."""
         rows = [
-            [self._parameters_at[row], self._state_at[row], *self._table[row, compiled.ROW_WIRES :]]
+            [self._parameters_at[row], self._state_at[row], *self._table[row, compiled.ROW_WIRES : compiled.ROW_SIZES]]
             for row in range(len(self.blocks))
         ]
         given = self._given(0, np.empty((0, 1)), (), np.zeros(WORDS, dtype=np.int64), 1, None)
-        return LaidOut(np.array(rows, dtype=int), self._wires, self._initial, self.parameters, given)
+        sizes = tuple(one.sizes for one in self._compiled)
+        return LaidOut(np.array(rows, dtype=int), sizes, self._wires, self._initial, self.parameters, given)
 
     def _mover(self) -> int:
         """The first row that runs while the tick is held."""
@@ -328,9 +331,14 @@ class Loop(Memory):
             self._prepared[ticks] = self.prepared(ticks)
         return self._prepared[ticks]
 
-    def prepared(self, ticks: int, record: Sequence[str] = (), control: np.ndarray | None = None) -> Prepared:
-        """A stretch of so many ticks that is run often, with the named channels in its log and without events."""
-        self._fuse_where_it_pays(ticks)
+    def prepared(
+        self, ticks: int, record: Sequence[str] = (), control: np.ndarray | None = None, times: int = 1
+    ) -> Prepared:
+        """A stretch of so many ticks that is run often, with the named channels in its log and without events.
+
+        ``times``: how often, if it is known.
+        """
+        self._fuse_where_it_pays(ticks * times)
         log, control = (
             np.empty((ticks if record else 0, 1 + len(record))),
             np.zeros(WORDS, dtype=np.int64) if control is None else control,
@@ -356,13 +364,14 @@ class Loop(Memory):
     def _arrangement(self) -> Arrangement:
         rows = tuple(
             Row(
-                result,
+                result.native,
+                tuple(int(one) for one in result.sizes),
                 tuple(self.index[name] for name in block.inputs),
                 int(self._parameters_at[row]),
                 int(self._state_at[row]),
                 self._outputs_at[row],
             )
-            for row, (block, result) in enumerate(zip(self.blocks, self._results, strict=True))
+            for row, (block, result) in enumerate(zip(self.blocks, self._compiled, strict=True))
         )
         return Arrangement(rows, tuple(int(count) for count in self._groups), self._mover())
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .block import Block, flatten, layout
+from .block import Block, flatten
 from .calls import WELL, call_often
-from .native import compile_block
+from .native import compiled_block
 
 STRETCH = 500
 """Ticks at once: states of all of them are in memory."""
@@ -43,16 +43,17 @@ def played(block: Block, inputs: np.ndarray, dt: float, *, held: bool = False) -
     PlayedError
         If a call has a fault or raises, or changes the parameters.
     """
-    sizes = len(block.inputs), len(block.outputs)
-    address = compile_block(block.step, layout(block.parameters), layout(block.state), *sizes)
+    compiled, outputs = compiled_block(block), len(block.outputs)
     given, p, state = flatten(block.parameters), flatten(block.parameters), flatten(block.state)
-    frozen, found = _frozen(block), np.empty((len(inputs), sizes[1]))
+    frozen, found = _frozen(block), np.empty((len(inputs), outputs))
     kept, length = state[frozen], 1 if held else STRETCH
     for first in range(0, len(inputs), length):
         u = np.ascontiguousarray(np.pad(inputs[first : first + length], ((0, 0), (0, 1))))
-        states, y = np.tile(state, (len(u), 1)), np.zeros((len(u), sizes[1] + 1))
+        states, y = np.tile(state, (len(u), 1)), np.zeros((len(u), outputs + 1))
         ended = np.zeros(len(u), dtype=np.int64)
-        call_often(address, p.ctypes.data, states, u, y, ended, float(first), dt, 1)
+        call_often(
+            compiled.address, p.ctypes.data, compiled.sizes.ctypes.data, states, u, y, ended, float(first), dt, 1
+        )
         if np.any(ended != WELL):
             tick = int(np.argmax(ended != WELL))
             status = int(ended[tick]) - 1

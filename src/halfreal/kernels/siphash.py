@@ -14,7 +14,7 @@ import numpy as np
 from llvmlite import ir
 
 from .bytes import load8, load64
-from .compile import intrinsic, kernel, shared, types
+from .compile import intrinsic, kernel, types
 
 TAG = 16
 """Bytes of a tag, and of a key."""
@@ -47,7 +47,7 @@ def sip_rounds(v0, v1, v2, v3, number):  # type: ignore[no-untyped-def]
     return v0, v1, v2, v3
 
 
-@shared
+@kernel
 def siphash(address, length, k0, k1):  # type: ignore[no-untyped-def]
     """The tag of so many bytes, as two words; all words are numbers of 64 bits without a sign, read as signed ones."""
     v0, v1 = k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D ^ 0xEE

@@ -20,7 +20,7 @@ from llvmlite import ir
 
 from .bytes import load8, load64, store8, store64
 from .clock import external
-from .compile import intrinsic, kernel, shared, types
+from .compile import intrinsic, kernel, types
 from .datagram import LONGEST
 
 AT, END, LENGTH, BLOCK, LEFT, GONE, HEARD, ENDED = 0, 8, 16, 24, 32, 40, 48, 56
@@ -114,14 +114,14 @@ def decode(line, byte):  # type: ignore[no-untyped-def]
     return whole
 
 
-@shared
+@kernel
 def stream_send(handle, frame, buffer, length):  # type: ignore[no-untyped-def]
     """Whether the line took a datagram; of one that it took in part the rest is lost, and the next begins again."""
     framed = encode(buffer, length, frame)
     return stream_write(handle, frame, framed) == framed
 
 
-@shared
+@kernel
 def stream_receive(handle, line):  # type: ignore[no-untyped-def]
     """Length of the next datagram, which is at ``line + DATAGRAM`` now; -1: none is whole yet."""
     for _ in range(LOOKS):

@@ -3,9 +3,9 @@
     measure → start-up → virtual substructure → coupling → guard → record → rig → measure of the next tick
 
 A row of ``table`` is a block: address of its function, of its parameters, of its state, where its input indices begin
-in ``wires``, how many they are, and where its outputs begin in ``vector``.  The rows come in three groups: the
-controller's (the last of them is the guard), the rig's inner rows, run ``substeps`` times a tick on the rig's own finer
-step, and the rig's outer rows, run once (sensors, or the link to a rig elsewhere).
+in ``wires``, how many they are, where its outputs begin in ``vector``, and the address of the sizes of its fields.  The
+rows come in three groups: the controller's (the last of them is the guard), the rig's inner rows, run ``substeps``
+times a tick on the rig's own finer step, and the rig's outer rows, run once (sensors, or the link to a rig elsewhere).
 
 ``vector`` is everything that changes: ``[tick, fault, request, rig's fault, input scratch | bus | states | last values
 of watched channels]``.  The fault is the first one that any row has returned, and stays; the rig's is 1 if one of the
@@ -55,22 +55,22 @@ AWAY = -1
 WAITING = 4.0
 """Request of the loop to its guard, next to those of ``kernels/control.py``: hold the rig where it is."""
 
-ROW_FUNCTION, ROW_PARAMETERS, ROW_STATE, ROW_WIRES, ROW_INPUTS, ROW_OUTPUTS, ROW_LENGTH = 0, 1, 2, 3, 4, 5, 6
+ROW_FUNCTION, ROW_PARAMETERS, ROW_STATE, ROW_WIRES, ROW_INPUTS, ROW_OUTPUTS, ROW_SIZES, ROW_LENGTH = range(8)
 
 
 @intrinsic
-def call_block(typingctx, function, p, s, t, u, y):  # type: ignore[no-untyped-def]
+def call_block(typingctx, function, p, s, t, u, y, sizes):  # type: ignore[no-untyped-def]
     """Call the block whose compiled function is at an address: its status plus one, 0 if it raised, or ``AWAY``.
 
     Numba's own calling convention: places for the value and for what was raised, then the arguments; what is returned
     is 0 if all is well.  A raising block costs as little time as any other, and never waits for the interpreter.
     """
-    signature = types.int64(types.intp, types.intp, types.intp, types.float64, types.intp, types.intp)
+    signature = types.int64(types.intp, types.intp, types.intp, types.float64, types.intp, types.intp, types.intp)
 
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
         word, real, code = ir.IntType(64), ir.DoubleType(), ir.IntType(32)
         place = word.as_pointer()
-        prototype = ir.FunctionType(code, [place, place, word, word, real, word, word])
+        prototype = ir.FunctionType(code, [place, place, word, word, real, word, word, word])
         status, raised = cgutils.alloca_once(builder, word), cgutils.alloca_once(builder, word)
         function = builder.inttoptr(args[0], prototype.as_pointer())
         ended = builder.call(function, [status, raised, *args[1:]])
@@ -91,6 +91,7 @@ def _call_row(table, wires, vector, base, row, t):  # type: ignore[no-untyped-de
         t,
         base + 8 * SCRATCH,
         base + 8 * table[row, ROW_OUTPUTS],
+        table[row, ROW_SIZES],
     )
     if status != 1 and vector[FAULT] == 0.0:  # the first fault stays until the operator clears it
         code = RAN_AWAY if status == AWAY else RAISED

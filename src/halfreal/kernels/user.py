@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import HalfrealError
 from . import patience
 from .block import LARGEST_FAULT, MOST_PASSES, OUT_OF_PASSES, Block, flatten, layout
-from .native import STATUS, call_native, compile_block
+from .native import STATUS, compiled_block
 from .origin import users
 from .patience import TookTooLongError, within
 from .trust import UntrustedError, of_one_answer
@@ -108,12 +108,12 @@ def try_out(block: Block, calls: int = 2) -> None:
     p, s = flatten(block.parameters), flatten(block.state)
     u, y = np.zeros(max(len(block.inputs), 1)), np.zeros(max(len(block.outputs), 1))
     sizes = len(block.inputs), len(block.outputs)
-    address = compile_block(block.step, layout(block.parameters), layout(block.state), *sizes)
+    compiled = compiled_block(block)
     dt = float(np.asarray(block.parameters.get("dt", 0.0)))
     who = f"block '{block.name}': {block.step.__name__}"
     for call in range(calls):
         began = time.perf_counter()
-        ended, status = call_native(address, p, s, call * dt, u, y)
+        ended, status = compiled(p, s, call * dt, u, y)
         took = time.perf_counter() - began
         if ended == OUT_OF_PASSES:
             raise UserFunctionError(

@@ -31,6 +31,7 @@ from ..errors import HalfrealError
 from ..kernels import object_code
 from ..kernels.fmi_library import platform_folder
 from ..kernels.loop import Loop
+from ..kernels.tick import compiled_run
 from ..runs.parts import INPUTS, Part, part_of
 from .whole_file import whole_file
 
@@ -99,9 +100,10 @@ def export_fmu(
         if on_progress is not None:
             on_progress(len(blocks), len(loop.blocks))
         blocks.append(object_code.of_block(block))
-    header = c_header(loop, [one.symbol for one in blocks], variables)
+    whole = object_code.of_loop()
+    header = c_header(loop, whole.symbol, [one.symbol for one in blocks], variables)
     text = to_toml(definition)
-    objects = list(dict.fromkeys(one.content for one in (*blocks, object_code.of_loop())))
+    objects = list(dict.fromkeys(one.content for one in (*blocks, whole)))
     digest = hashlib.sha256("\n".join((header, text, __version__)).encode() + b"".join(objects)).hexdigest()
     description = described(definition, loop, variables, part, name, f"{{{digest[:32]}}}")
     with tempfile.TemporaryDirectory(prefix="halfreal-fmu-") as folder:
@@ -160,15 +162,18 @@ def linked(compiler: str, folder: Path, header: str, objects: Sequence[bytes]) -
     return (folder / "part.so").read_bytes()
 
 
-def c_header(loop: Loop, symbols: Sequence[str], variables: Sequence[Exposed]) -> str:
+def c_header(loop: Loop, ticks: str, symbols: Sequence[str], variables: Sequence[Exposed]) -> str:
     """What ``fmu_shell.c`` receives of a part."""
     laid = loop.laid_out()
     given, faults = laid.given, loop.faults()
     functions = "\n".join(
-        f"HIDDEN int32_t {symbol}(int64_t *, void **, intptr_t, intptr_t, double, intptr_t, intptr_t);"
+        f"HIDDEN int32_t {symbol}(int64_t *, void **, intptr_t, intptr_t, double, intptr_t, intptr_t, intptr_t);"
         for symbol in dict.fromkeys(symbols)
     )
-    rows = ",\n".join(f"{{{symbol}, {_whole(row)}}}" for symbol, row in zip(symbols, laid.rows, strict=True))
+    sizes = "\n".join(f"static const int64_t sizes{i}[] = {{{_whole(one)}}};" for i, one in enumerate(laid.sizes))
+    rows = ",\n".join(
+        f"{{{symbol}, {_whole(row)}, sizes{i}}}" for i, (symbol, row) in enumerate(zip(symbols, laid.rows, strict=True))
+    )
     return f"""#define ROWS {len(symbols)}
 #define WIRES {len(laid.wires)}
 #define SIZE {len(laid.vector)}
@@ -179,7 +184,11 @@ def c_header(loop: Loop, symbols: Sequence[str], variables: Sequence[Exposed]) -
 #define GROUPS {_whole(given.groups)}
 #define MODE {given.mode}
 #define END {given.end}
+#define TICKS {ticks}
+#define WORDS {compiled_run.words}
+#define CONTROL {len(given.control)}
 {functions}
+{sizes}
 static const Row rows[ROWS] = {{{rows}}};
 static const uint64_t wires[WIRES] = {{{_whole(laid.wires)}}};
 static const double start[SIZE] = {{{_numbers(laid.vector)}}};

@@ -12,13 +12,14 @@
 
 #define HIDDEN __attribute__((visibility("hidden")))
 #define PUBLIC __attribute__((visibility("default")))
-typedef int32_t (*BlockFunction)(int64_t *, void **, intptr_t, intptr_t, double, intptr_t, intptr_t);
-typedef struct { BlockFunction function; int64_t parameters, state, wires, inputs, outputs; } Row;
+typedef int32_t (*BlockFunction)(int64_t *, void **, intptr_t, intptr_t, double, intptr_t, intptr_t, intptr_t);
+typedef struct { BlockFunction function; int64_t parameters, state, wires, inputs, outputs; const int64_t *sizes; } Row;
+enum { ROW_LENGTH = 7 };
 enum Kind { GIVEN, OF_TRIAL, OF_LAST_TICK };
 typedef struct { int64_t place; enum Kind kind; } Variable;
 typedef struct { int64_t code; const char *text; } Fault;
 #include "part.h" /* ROWS, WIRES, SIZE, VARIABLES, FAULTS, DT, GUID, GROUPS …, rows, wires, start, parameters, … */
-HIDDEN int32_t halfreal_ticks(int64_t *ended, void **raised, intptr_t words, double dt);
+HIDDEN int32_t TICKS(int64_t *ended, void **raised, int64_t *words); /* the loop, as kernels/entry.py describes it */
 HIDDEN void NRT_MemInfo_call_dtor(void *memory) { (void)memory; } /* named in compiled code, never reached */
 
 enum { OK, WARNING, DISCARD, ERROR };
@@ -35,7 +36,7 @@ typedef struct { double now[SIZE], begin; int64_t ticks, over; } State;
 typedef struct {
     State state;
     double trial[SIZE]; /* one tick further */
-    int64_t tried, ended, table[ROWS][6], control[64];
+    int64_t tried, ended, table[ROWS][ROW_LENGTH], control[CONTROL];
     Callbacks callbacks;
     char name[256];
 } Instance;
@@ -45,6 +46,13 @@ static int report(Instance *m, int status, const char *text)
     if (m->callbacks.logger)
         m->callbacks.logger(m->callbacks.environment, m->name, status, "logStatusError", "%s", text);
     return status;
+}
+
+static int64_t bits(double value)
+{
+    int64_t word;
+    memcpy(&word, &value, sizeof word);
+    return word;
 }
 
 static void begin(Instance *m)
@@ -63,9 +71,13 @@ static int try_tick(Instance *m)
     if (m->tried) return OK;
     memcpy(m->trial, m->state.now, sizeof m->trial);
     if (m->state.over) { m->tried = 1, m->ended = STOPPED; return OK; }
-    int64_t words[14] = {(intptr_t)m->table, (intptr_t)wires, (intptr_t)m->trial, (intptr_t)groups, (intptr_t)m->control,
-                         ROWS, WIRES, SIZE, 1, SUBSTEPS, MODE, END, -1, 0};
-    int32_t failed = halfreal_ticks(&ended, &raised, (intptr_t)words, DT);
+    int64_t none = (intptr_t)m->trial; /* of arrays without entries: nothing is recorded or watched */
+    int64_t words[] = { /* as in kernels/tick.py, Given; arrays with their shapes */
+        (intptr_t)m->table, ROWS, ROW_LENGTH, (intptr_t)wires, WIRES, (intptr_t)m->trial, SIZE, bits(DT), 1,
+        (intptr_t)groups, 3, SUBSTEPS, MODE, END, -1, -1, 0, none, 0, 0, none, 0, 1, none, 0, 2, bits(1.0),
+        none, 0, 3, 0, 0, 0, none, (intptr_t)m->control, CONTROL};
+    _Static_assert(sizeof words / sizeof *words == WORDS, "the loop takes other words");
+    int32_t failed = TICKS(&ended, &raised, words);
     int64_t fault = (int64_t)m->trial[FAULT];
     if (failed || ended > STOPPED || (MODE < 0 && fault)) { /* with a guard, faults are the guard's */
         snprintf(text, sizeof text, "a block returned fault %lld at %g s", (long long)fault, m->state.ticks * DT);
@@ -98,8 +110,9 @@ PUBLIC void *fmi2Instantiate(const char *name, int type, const char *guid, const
                         : !guid || strcmp(guid, GUID) ? "the GUID is not that of this FMU's description" : NULL;
     if (wrong) { report(m, ERROR, wrong); free(m); return NULL; }
     for (int i = 0; i < ROWS; i++) {
-        int64_t row[6] = {(intptr_t)rows[i].function, (intptr_t)(parameters + rows[i].parameters),
-                          (intptr_t)(m->trial + rows[i].state), rows[i].wires, rows[i].inputs, rows[i].outputs};
+        int64_t row[ROW_LENGTH] = {(intptr_t)rows[i].function, (intptr_t)(parameters + rows[i].parameters),
+                                   (intptr_t)(m->trial + rows[i].state), rows[i].wires, rows[i].inputs, rows[i].outputs,
+                                   (intptr_t)rows[i].sizes};
         memcpy(m->table[i], row, sizeof row);
     }
     begin(m);

@@ -23,7 +23,7 @@ from ..definition.faults import DefinitionError
 from ..definition.load import from_json
 from ..errors import HalfrealError
 from ..kernels.block import Block, flatten, layout
-from ..kernels.native import call_native, compile_block
+from ..kernels.native import compiled_block
 from .build import context_of
 from .judged_samples import judged_rows
 from .run import Run
@@ -132,9 +132,7 @@ def replay(run: Run) -> Replay | None:
 
 def _played(inside: Inside, block: Block, time: np.ndarray, inputs: np.ndarray, targets: np.ndarray) -> Replay:
     """The block's whole state at every tick, looked at stretch by stretch."""
-    address = compile_block(
-        block.step, layout(block.parameters), layout(block.state), len(block.inputs), len(block.outputs)
-    )
+    compiled = compiled_block(block)
     p, s, y = flatten(block.parameters), flatten(block.state), np.zeros(len(block.outputs) + 1)
     state = s.view(layout(block.state))[0]
     ledger = _Ledger(inside, len(time))
@@ -145,7 +143,7 @@ def _played(inside: Inside, block: Block, time: np.ndarray, inputs: np.ndarray, 
         ended = False
         for row in rows:
             u = np.append(inputs[row], 0.0)
-            ended = call_native(address, p, s, float(time[row]), u, y) != (0, 0)
+            ended = compiled(p, s, float(time[row]), u, y) != (0, 0)
             if ended or not np.all(np.isfinite(y[:axes])):
                 break
             if np.max(np.abs(y[:axes] - targets[row])) > within:

@@ -172,7 +172,8 @@ class Neighbours:
         """Bring the neighbours back to where they were set off, after each sample."""
         loops = (self.loop, *self.copies)
         control = np.zeros((len(loops), WORDS), dtype=np.int64)
-        stretches = [one.prepared(ticks, control=row) for one, row in zip(loops, control, strict=True)]
+        times = samples * len(loops)
+        stretches = [one.prepared(ticks, control=row, times=times) for one, row in zip(loops, control, strict=True)]
         carried, weights = np.zeros(self.loop.vector.size), np.zeros(self.loop.vector.size)
         carried[self.carried] = 1.0
         weights[self.carried] = np.where(self.counted, 1.0 / self.scale, 0.0)

@@ -67,7 +67,7 @@ def test_steps_of_fibre_frames_allocate_nothing():
     loops = {kind: loop(frame(kind), shaking(400)) for kind in KINDS}
     for one in loops.values():
         kept = [
-            result.keeps is None for block, result in zip(one.blocks, one._results, strict=True) if is_own(block.step)
+            result.native.content for block, result in zip(one.blocks, one._compiled, strict=True) if is_own(block.step)
         ]
         assert kept and all(kept), "on disk"
     assert allocation.per_tick(loops) == dict.fromkeys(KINDS, 0.0)

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...kernels.compile import kernel, shared
+from ...kernels.compile import kernel
 from ...kernels.entry import entry
 from ...kernels.linear import copy_to
 from .elements.beam import BEAM, beam
@@ -129,7 +129,7 @@ def _evaluate(  # type: ignore[no-untyped-def]
     return failed
 
 
-evaluate = shared(_evaluate)
+evaluate = kernel(_evaluate)
 """``_evaluate``, compiled once for all frames."""
 
 

@@ -17,7 +17,6 @@ import numpy as np
 
 from ...contracts.massless import MasslessError
 from ...contracts.system import Method
-from ...kernels.any_size import with_sizes
 from ...kernels.band import band_multiply_add, band_solve, banded, factored
 from ...kernels.block import Jacobian, Value
 from ...kernels.linear import copy_to, multiply_add, set_to, three_products
@@ -29,8 +28,8 @@ from .low_rank import add_modes, prepared, solve_with_modes
 
 def frame_explicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n, late, status = s.q.shape[0], 1.0 - p.alpha_f, 0
-    if s.started[0] == 0.0:
-        s.started[0] = 1.0
+    if s.started == 0.0:
+        s.started = 1.0
         multiply_add(p.at_start, u, s.a)
         set_to(0.0, s.x)
         band_multiply_add(p.mass, 1.0, s.a, s.x)
@@ -138,7 +137,7 @@ def explicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         "v": np.zeros(n),
         "a": np.zeros(n),
         "u": np.zeros(len(loaded.on_inputs)),
-        "started": np.zeros(1),
+        "started": 0.0,
         "beyond": np.zeros(n),
         "outputs": np.zeros(len(loaded.displacement_outputs)),
         **states,
@@ -146,7 +145,7 @@ def explicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     }
     return Method(
         step=frame_explicit_step,
-        parameters=with_sizes(numbers, state, len(loaded.on_inputs), loaded.outputs),
+        parameters=numbers,
         state=state,
         frozen=("started", "beyond", "outputs", *(key for key in states if key != "flowing"), *work),
         faults=loaded.faults(),

@@ -40,7 +40,6 @@ import scipy.sparse as sparse
 
 from ...contracts.massless import MasslessError
 from ...contracts.system import Method
-from ...kernels.any_size import with_sizes
 from ...kernels.band import band_factor, band_multiply_add, banded, half_bandwidth
 from ...kernels.block import Jacobian, Value
 from ...kernels.compile import kernel
@@ -142,15 +141,15 @@ def _commit(p, s):  # type: ignore[no-untyped-def]
     if p.committed != 0.0:
         for i in range(s.tangents.shape[0]):
             if abs(s.tangents[i] - s.held[i]) > p.reuse * (abs(s.tangents[i]) + p.typical[i]):
-                s.outdated[0] = 0.0
+                s.outdated = 0.0
         copy_to(s.tangents, s.held)
 
 
 def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     status, n, late = 0, s.q.shape[0], 1.0 - p.alpha_f
     left, count = 0.0, 0
-    if s.started[0] == 0.0:
-        s.started[0] = 1.0
+    if s.started == 0.0:
+        s.started = 1.0
         multiply_add(p.at_start, u, s.a)
     else:
         set_to(0.0, s.known)
@@ -171,7 +170,7 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         band_multiply_add(p.damping, -1.0, s.between_v, s.known)
         add_modes(p.modes, p.rates, -1.0, s.between_v, s.known)
         band_multiply_add(p.mass, -1.0, s.a, s.known)
-        outdated = int(s.outdated[0])
+        outdated = int(s.outdated)
         if p.guessed == 1.0:
             add_along_tangents(p.table, p.dofs, p.kinematics, p.initial, s.tangents, s.change, s.scratch, s.beyond)
         else:
@@ -211,7 +210,7 @@ def frame_implicit_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             status = 0 if before <= enough else NOT_CONVERGED
             if status == 0 and (settled or outdated == n):
                 break
-        s.outdated[0] = outdated
+        s.outdated = outdated
         if failed != 0:
             status = no_solution(failed)
         copy_to(s.next_q, s.q)
@@ -269,7 +268,7 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     work |= {
         "factors": np.zeros((n, width + 1)),
         "used": np.zeros(len(model.states["tangents"])),
-        "outdated": np.zeros(1),
+        "outdated": 0.0,
         "solved": np.zeros_like(loaded.damping.modes),
         "small": np.zeros((len(loaded.damping.modes), len(loaded.damping.modes))),
         "in_modes": np.zeros(len(loaded.damping.modes)),
@@ -301,7 +300,7 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         "v": np.zeros(n),
         "a": np.zeros(n),
         "u": np.zeros(len(loaded.on_inputs)),
-        "started": np.zeros(1),
+        "started": 0.0,
         "beyond": np.zeros(n),
         "outputs": np.zeros(rows),
         **states,
@@ -309,7 +308,7 @@ def implicit(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     }
     return Method(
         step=frame_implicit_step,
-        parameters=with_sizes(numbers, state, len(loaded.on_inputs), loaded.outputs),
+        parameters=numbers,
         state=state,
         frozen=("started", "beyond", "outputs", *(key for key in states if key != "flowing"), *work),
         faults={

@@ -16,7 +16,6 @@ import scipy.sparse as sparse
 
 from ...contracts.massless import MasslessError
 from ...contracts.system import Method
-from ...kernels.any_size import with_sizes
 from ...kernels.band import band_multiply_add, band_solve, banded, factored
 from ...kernels.block import Jacobian, Value
 from ...kernels.linear import copy_to, set_to, three_products
@@ -29,8 +28,8 @@ from .low_rank import add_modes, prepared, solve_with_modes
 
 def frame_splitting_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n, status = s.q.shape[0], 0
-    if s.started[0] == 0.0:
-        s.started[0] = 1.0
+    if s.started == 0.0:
+        s.started = 1.0
     else:
         # complete the tick before: its excitation was kept, the force measured for its target has just come
         for j in range(int(p.excitations), u.shape[0]):
@@ -56,8 +55,8 @@ def frame_splitting_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         commit_elements(s.memory, s.flowing, s.trial, s.inner, s.inner_trial)
         for i in range(n):
             s.net[i] -= s.beyond[i]
-        if s.started[0] == 1.0:  # the state at the start is given, and not corrected
-            s.started[0] = 2.0
+        if s.started == 1.0:  # the state at the start is given, and not corrected
+            s.started = 2.0
             copy_to(s.net, s.a)
             band_solve(p.mass_factors, s.a)
         else:
@@ -116,7 +115,7 @@ def splitting(loaded: Loaded, dt: float, by: Coefficients) -> Method:
         "mass_factors": mass_factors,
         **parameters,
     }
-    work: dict[str, Value] = {"net": np.zeros(n), "beyond": np.zeros(n), "started": np.zeros(1)}
+    work: dict[str, Value] = {"net": np.zeros(n), "beyond": np.zeros(n), "started": 0.0}
     work["in_modes"] = np.zeros(len(modes))
     work["outputs"] = np.zeros(len(loaded.displacement_outputs))
     state: dict[str, Value] = {
@@ -130,7 +129,7 @@ def splitting(loaded: Loaded, dt: float, by: Coefficients) -> Method:
     }
     return Method(
         step=frame_splitting_step,
-        parameters=with_sizes(numbers, state, len(loaded.on_inputs), loaded.outputs),
+        parameters=numbers,
         state=state,
         frozen=(*(key for key in states if key != "flowing"), *work),
         faults=loaded.faults(),

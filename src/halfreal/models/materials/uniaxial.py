@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...kernels.compile import shared
+from ...kernels.compile import kernel
 from ...kernels.entry import entry
 from .bilinear import BILINEAR, bilinear
 from .bouc_wen import BOUC_WEN, bouc_wen
@@ -60,7 +60,7 @@ def all_laws(code, p, s, strain, rate, elapsed, trial):  # type: ignore[no-untyp
     return stress, tangent, damping
 
 
-uniaxial = shared(all_laws)
+uniaxial = kernel(all_laws)
 """stress, tangent, damping = uniaxial(code, p, s, strain, rate, elapsed, trial); see ``law.py``.  NaN for no code."""
 
 

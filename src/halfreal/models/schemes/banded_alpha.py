@@ -15,7 +15,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...contracts.system import Method, System
-from ...kernels.any_size import with_sizes
 from ...kernels.band import band_multiply_add, band_solve
 from ...kernels.block import Value
 from ...kernels.linear import copy_to, multiply_add, set_to, stored
@@ -30,8 +29,8 @@ NOT_CONVERGED = 1
 
 def banded_alpha_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     status, n, elements, late = 0, s.q.shape[0], p.law.shape[0], 1.0 - p.alpha_f
-    if s.started[0] == 0.0:
-        s.started[0] = 1.0
+    if s.started == 0.0:
+        s.started = 1.0
         multiply_add(p.at_start, u, s.a)
     else:
         set_to(0.0, s.known)
@@ -124,10 +123,10 @@ def banded_alpha(
         **{key: np.zeros(system.dofs) for key in ("next_q", "next_v", "next_a", "known", "work")},
         **{key: np.zeros(elements.count) for key in ("predicted", "predicted_rate", "trial", "rate")},
     }
-    state = {**initial_state(system), **work, "started": np.zeros(1)}
+    state = {**initial_state(system), **work, "started": 0.0}
     return Method(
         step=banded_alpha_step,
-        parameters=with_sizes(fields, state, system.inputs.shape[1], len(system.feedthrough)),
+        parameters=fields,
         state=state,
         frozen=("started", *HELD, *work),
         moving=moving(elements),

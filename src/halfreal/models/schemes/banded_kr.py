@@ -14,7 +14,6 @@ from __future__ import annotations
 import numpy as np
 
 from ...contracts.system import Method, System
-from ...kernels.any_size import with_sizes
 from ...kernels.band import band_multiply_add, band_solve
 from ...kernels.block import Value
 from ...kernels.compile import kernel
@@ -35,8 +34,8 @@ def _reduced(p, s):  # type: ignore[no-untyped-def]
 
 def banded_kr_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n, late = s.q.shape[0], 1.0 - p.alpha_f
-    if s.started[0] == 0.0:
-        s.started[0] = 1.0
+    if s.started == 0.0:
+        s.started = 1.0
         multiply_add(p.at_start, u, s.a)
         _reduced(p, s)
         for i in range(n):
@@ -101,10 +100,10 @@ def banded_kr(
         **outputs_and_elements(system),
     }
     work = {key: np.zeros(system.dofs) for key in ("x", "force", "work")}
-    state = {**initial_state(system), **work, "started": np.zeros(1)}
+    state = {**initial_state(system), **work, "started": 0.0}
     return Method(
         step=banded_kr_step,
-        parameters=with_sizes(fields, state, system.inputs.shape[1], len(system.feedthrough)),
+        parameters=fields,
         state=state,
         frozen=("started", *HELD, *work),
         moving=moving(system.elements),

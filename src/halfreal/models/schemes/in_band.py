@@ -9,7 +9,6 @@ Conf. ACM (1969) 157–172), and are in this order in the block's state.
 The program chooses this form where it is faster: from as many degrees of freedom on as a scheme states
 (``banded_from``), and up to the bandwidth ``WIDEST``.  Where the matrices are not symmetric, where a step's matrix is
 not positive definite, and with degrees of freedom without mass that cannot be condensed, the plain method stays.
-Blocks are of any size (``kernels/any_size.py``): they are compiled once.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from ....kernels.compile import shared
+from ....kernels.compile import kernel
 from ..sections import Fibres
 from .fibre_beam import Rule
 from .space_fibre_beam import (
@@ -59,7 +59,7 @@ def _displacement_space_beam(numbers, at, at_section, laws, first, at_record, el
     return 0
 
 
-displacement_space_beam = shared(_displacement_space_beam)
+displacement_space_beam = kernel(_displacement_space_beam)
 """``_displacement_space_beam``, compiled once for all frames."""
 
 

@@ -10,7 +10,7 @@ Numbers of a section: how many fibres, how many runs of one law, the length of e
 
 from __future__ import annotations
 
-from ....kernels.compile import kernel, shared
+from ....kernels.compile import kernel
 from ...materials.concrete_with_tension import CONCRETE_WITH_TENSION, concrete_with_tension
 from ...materials.elastic import ELASTIC, elastic
 from ...materials.elastoplastic import ELASTOPLASTIC, elastoplastic
@@ -114,5 +114,5 @@ def _section_response(numbers, at, laws, first, elapsed, axial, curvature):  # t
     return force, moment, k_11, k_12, k_22
 
 
-section_response = shared(_section_response)
+section_response = kernel(_section_response)
 """``_section_response``, compiled once for all elements: inlined into each it is no faster."""

@@ -19,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from ....kernels.compile import kernel, shared
+from ....kernels.compile import kernel
 from ..sections import Fibres
 from .fibre_beam import Rule
 from .force_beam import CAREFUL, CLOSE, FLOOR, ITERATIONS, NARROW, SEARCHES, SLACK, THIN
@@ -225,7 +225,7 @@ def _force_space_beam(  # type: ignore[no-untyped-def]
     return status
 
 
-force_space_beam = shared(_force_space_beam)
+force_space_beam = kernel(_force_space_beam)
 """``_force_space_beam``, compiled once for all frames."""
 
 

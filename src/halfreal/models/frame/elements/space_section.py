@@ -10,7 +10,7 @@ Numbers of a section: how many fibres, how many runs of one law, the length of e
 
 from __future__ import annotations
 
-from ....kernels.compile import kernel, shared
+from ....kernels.compile import kernel
 from ...materials.concrete_with_tension import CONCRETE_WITH_TENSION, concrete_with_tension
 from ...materials.elastic import ELASTIC, elastic
 from ...materials.elastoplastic import ELASTOPLASTIC, elastoplastic
@@ -98,5 +98,5 @@ def _space_section_response(numbers, at, laws, first, elapsed, axial, curvature,
         start = end
 
 
-space_section_response = shared(_space_section_response)
+space_section_response = kernel(_space_section_response)
 """``_space_section_response``, compiled once for all elements."""

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....kernels.compile import kernel, shared
+from ....kernels.compile import kernel
 from .beam import INNER, bending
 
 TURNING_SPACE_BEAM = 7.0
@@ -201,5 +201,5 @@ def _turning_space_beam(  # type: ignore[no-untyped-def]
     return max(failed_y, failed_z)
 
 
-turning_space_beam = shared(_turning_space_beam)
+turning_space_beam = kernel(_turning_space_beam)
 """``_turning_space_beam``, compiled once for all frames."""

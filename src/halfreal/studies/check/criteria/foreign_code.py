@@ -17,10 +17,10 @@ import numpy as np
 from .... import units
 from ....contracts.finding import Finding, note, warning
 from ....definition.user_code import files_run
-from ....kernels.block import Block, flatten, layout
+from ....kernels.block import Block, flatten
 from ....kernels.clock import NANO, now
 from ....kernels.entry import entry
-from ....kernels.native import call_native, compile_block
+from ....kernels.native import compiled_block
 from ....kernels.tick import call_block
 from ....runs.build import build
 from ..examined import Examined
@@ -85,16 +85,15 @@ def judged(block: Block, step: float) -> Iterable[Finding]:
 
 def timed(block: Block) -> tuple[np.ndarray, int]:
     """Times [s] of single ticks at rest, and bytes by which the memory in use has grown in one pass."""
-    sizes = len(block.inputs), len(block.outputs)
-    address = compile_block(block.step, layout(block.parameters), layout(block.state), *sizes)
-    p, u, y = flatten(block.parameters), np.zeros(max(sizes[0], 1)), np.zeros(max(sizes[1], 1))
+    compiled, p = compiled_block(block), flatten(block.parameters)
+    u, y = np.zeros(max(len(block.inputs), 1)), np.zeros(max(len(block.outputs), 1))
     shortest, grown = np.full(TICKS, np.iinfo(np.int64).max), sys.maxsize
     for again in range(PASSES):
-        if again and call_native(address, p, flatten(block.state), 0.0, u, y) != (0, 0):
+        if again and compiled(p, flatten(block.state), 0.0, u, y) != (0, 0):
             break  # it cannot be set back to its beginning
         s, took = flatten(block.state), np.zeros(TICKS, dtype=np.int64)
         before = memory_in_use()
-        measure(address, p, s, u, y, took)
+        measure(compiled.address, p, s, u, y, compiled.sizes, took)
         grown = min(grown, memory_in_use() - before)
         shortest = np.minimum(shortest, took)
     return np.asarray(shortest / NANO), grown
@@ -116,12 +115,12 @@ def memory_in_use() -> int:
     return int(ask().numbers[7])
 
 
-@entry("i8", "f8[]", "f8[]", "f8[]", "f8[]", "i8[]")
-def measure(address, p, s, u, y, took):  # type: ignore[no-untyped-def]
+@entry("i8", "f8[]", "f8[]", "f8[]", "f8[]", "i8[]", "i8[]")
+def measure(address, p, s, u, y, sizes, took):  # type: ignore[no-untyped-def]
     """Call a block again and again, from compiled code, and take its times [ns]."""
-    places = p.ctypes.data, s.ctypes.data, u.ctypes.data, y.ctypes.data
+    places = p.ctypes.data, s.ctypes.data, u.ctypes.data, y.ctypes.data, sizes.ctypes.data
     for tick in range(took.size):
         began = now()
-        call_block(address, places[0], places[1], 0.0, places[2], places[3])
+        call_block(address, places[0], places[1], 0.0, places[2], places[3], places[4])
         took[tick] = now() - began
     return 0
