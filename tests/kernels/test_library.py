@@ -92,11 +92,6 @@ def test_what_the_library_does_not_have_is_compiled_once_for_the_user(empty: Pat
     assert kept.exists()
 
 
-def test_compiling_again_gives_the_same_function(empty: Path):
-    ((_, payload),) = worker.compiled([SMALL])
-    assert payload == library.library().payload(SMALL)
-
-
 def test_a_library_that_is_damaged_or_of_other_sources_or_of_a_newer_llvm_is_not_used(
     empty: Path, monkeypatch: pytest.MonkeyPatch
 ):

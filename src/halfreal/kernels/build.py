@@ -1,7 +1,8 @@
 """The library of the package made anew: ``python -m halfreal.kernels.build``.
 
 All functions in ``functions.txt`` whose sources have changed are compiled, in a process for each processor; the others
-are taken from the library or the user's cache.  With ``--add-used`` those that were compiled for a user (``library.used``) are added to the list first.
+are taken from the library as it is, or from the user's cache.  With ``--add-used`` those that were compiled for the
+user (``library.used``) are added to the list first.
 """
 
 from __future__ import annotations
