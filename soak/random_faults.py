@@ -265,11 +265,9 @@ def main() -> int:
     parser.add_argument("--end", choices=ENDS, help="only this rig end")
     given = parser.parse_args()
     deadline = time.monotonic() + 60.0 * given.minutes
-    chosen = (
-        [one for one in cells() if given.end in (None, one.end)]
-        if given.cells
-        else [drawn(given.seed + i) for i in range(given.count)]
-    )
+    chosen = [drawn(given.seed + i) for i in range(given.count)]
+    if given.cells:
+        chosen = [one for one in cells() if given.end in (None, one.end)]
     found: dict[str, Margins] = {}
     lost: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
