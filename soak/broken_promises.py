@@ -172,22 +172,22 @@ MUTANTS = (
         "tests/links/test_both_rig_ends.py::test_it_leaves_with_its_velocity_and_within_its_acceleration",
     ),
     Mutant(
-        "41", "the test goes on without measurements", CONTROLLER,
+        "41", "the test continues without measurements", CONTROLLER,
         "OLD if age > p.warn else HELD if age > p.held else 0.0", "OLD if age > p.warn else 0.0",
         "tests/links/test_held_up.py::test_a_controller_by_its_clock_shows_that_measurements_are_missing",
     ),
     Mutant(
-        "41", "the way to the test goes on without measurements", TICK,
+        "41", "the way to the test continues without measurements", TICK,
         "or vector[mode] == RUNNING or vector[mode] == RAMPING", "or vector[mode] == RUNNING",
         "tests/safety/test_guard_stale.py",
     ),
     Mutant(
-        "41", "a return goes on without measurements", GUARD,
+        "41", "a return continues without measurements", GUARD,
         "        elif not (under_way and stale):", "        else:",
         "tests/safety/test_guard_stale.py",
     ),
     Mutant(
-        "41", "nothing holds the loop of a test by the clock", BUILD,
+        "41", "the guard rests while the loop of a test is held", BUILD,
         'return "guard" if stale else None', "return None",
         "tests/runs/test_held_loop.py",
     ),

@@ -312,7 +312,8 @@ def assert_held_after_trip(run: Run) -> None:
     cause = np.flatnonzero(column(run, "guard.cause"))
     assert cause.size
     ways = np.diff(column(run, "command")[cause[0] - 2 :])
-    assert np.all(np.diff(np.abs(ways)) <= 1e-12) and np.all(ways * ways[0] >= 0.0), "it did not only brake"
+    assert np.all(np.diff(np.abs(ways)) <= 1e-12), "it did not only brake"
+    assert np.all(ways * ways[0] >= 0.0), "it did not only brake"
     assert np.all(ways[round(BRAKING / STEP) + 2 :] == 0.0), "it did not come to rest"
 
 
@@ -323,12 +324,12 @@ def assert_every_tick(run: Run) -> None:
 
 
 def assert_same(run: Run, rehearsal: Run) -> None:
-    """The run is the rehearsal, to the bit; one more row may say that it has stopped.
+    """The run is the rehearsal, to the bit; more rows may show how it brakes and say that it has stopped.
 
     After a trip the loop waits for its rig for a step only, and what is measured then may be of the tick before.
     """
     ticks = rehearsal.time.size
-    assert run.time.size in (ticks, ticks + 1)
+    assert ticks <= run.time.size <= ticks + 1 + round(BRAKING / STEP)
     tripped = np.flatnonzero(column(rehearsal, "guard.cause"))
     ticks = int(tripped[0]) + 1 if tripped.size else ticks
     np.testing.assert_array_equal(run.time[:ticks], rehearsal.time[:ticks])

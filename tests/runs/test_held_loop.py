@@ -7,7 +7,9 @@ import pytest
 
 import halfreal
 from halfreal.kernels.block import Block, Channel, channels
-from halfreal.kernels.control import NONE, REQUEST, ROWS, TICKS, WORDS
+from halfreal.kernels.control import EMERGENCY_STOP, NONE, REQUEST, ROWS, TICKS, WORDS
+from halfreal.kernels.loop import Loop
+from halfreal.kernels.modes import TRIPPED
 
 VIRTUAL: dict[str, object] = {
     "mass": "2.2 kg",
@@ -40,15 +42,19 @@ def spring_step(p, s, t, u, y):
     return 0
 
 
-def moved(change: dict[str, object], lasts: int, periods: int) -> tuple[np.ndarray, int]:
-    """Commands of so many periods of the rig, and the ticks done in them."""
+def behind_a_link(change: dict[str, object], lasts: int) -> Loop:
     measured = (*channels("measured.displacement", "m", 1, of="axis"), *channels("measured.force", "N", 1, of="axis"))
     state = {"calls": 0.0, "commands": np.zeros(2000)}
     outputs = (*measured, Channel("link.stale", "1"))
     rig = Block(
         "link.receive", spring_step, ("command",), outputs, {"first": float(FIRST), "lasts": float(lasts)}, state
     )
-    loop = halfreal.build(halfreal.Definition.model_validate(TEST | change), link=[rig])
+    return halfreal.build(halfreal.Definition.model_validate(TEST | change), link=[rig])
+
+
+def moved(change: dict[str, object], lasts: int, periods: int) -> tuple[np.ndarray, int]:
+    """Commands of so many periods of the rig, and the ticks done in them."""
+    loop = behind_a_link(change, lasts)
     words = np.zeros(WORDS, dtype=np.int64)
     words[REQUEST] = NONE
     while loop.state("link.receive")["calls"] < periods:
@@ -65,3 +71,14 @@ def test_commands_stay_while_measurements_are_missing_and_are_the_same_after(cha
     assert np.ptp(smooth[FIRST : FIRST + LASTS]) > 0.0, "it would have moved"
     np.testing.assert_array_equal(np.delete(stalled, np.s_[FIRST : FIRST + LASTS]), smooth)
     assert others == ticks
+
+
+def test_the_guard_is_at_work_while_the_loop_is_held() -> None:
+    loop, words = behind_a_link({}, LASTS), np.zeros(WORDS, dtype=np.int64)
+    while loop.state("link.receive")["calls"] < FIRST:
+        words[ROWS] = 0
+        loop.drive(1, np.zeros((1, 2)), ["command"], words)
+    words[ROWS], words[REQUEST] = 0, EMERGENCY_STOP
+    loop.drive(1, np.zeros((1, 2)), ["command"], words)
+    assert loop.state("guard")["mode"] == TRIPPED
+    assert loop.state("link.receive")["calls"] == FIRST + 1, "the stop waited for measurements"

@@ -2,7 +2,7 @@
 
 Armed, it follows the newest valid command, no faster than its own rate limit, in wall time: in a step the command
 applied changes by at most the rate times the time since the last step, a step's at most.  This holds in every state:
-whatever the rig does, one function moves it (``go``).  A command beyond its own limit, or further from the one applied
+one function moves the rig (``go``).  A command beyond its own limit, or further from the one applied
 than its longest step, is not followed: the rig makes itself safe.  So it does when none has come for the lease, one of
 its own blocks has a fault (a sensor, an interlock, its driver), or its own operator stops it.  Safe, it brakes, and
 then holds, or returns to where it was when armed::

@@ -31,7 +31,8 @@ was beyond its limit at the trip may exceed what it was then by MORE of the limi
 between command and measured displacement, and its limit is wider by the largest lag of the test; where commands are
 no displacements of axes there is none.
 
-The guard counts the time of the test.  While measurements are missing (``GuardPlan.stale``) nothing moves, in no mode.
+The guard counts the time of the test.  While measurements are missing (``GuardPlan.stale``) nothing moves, in any mode,
+but for what brakes: that comes to rest.
 That commands are no closer together in wall time is seen to where they leave
 (``links/controller_end.py``).
 """
@@ -312,8 +313,8 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     others = s.watched.size - still_force_at - axes
     goals_in = others_in + others
     tripped = s.mode == TRIPPED or s.mode == FINISHED
-    # without measurements nothing moves; but an emergency stop does not wait, nor does a force that is let go
-    waits = not tripped or (s.hurried == 0.0 and p.by_force == 0.0)
+    # without measurements nothing moves; but what brakes comes to rest, and a force is let go after a trip
+    waits = not (tripped or s.mode == RAMP_DOWN) or (s.elapsed >= s.braking and (p.by_force == 0.0 or not tripped))
     stale = p.stale != 0.0 and u[u.size - 1] != 0.0 and waits
     if stale:  # it has stopped already
         for i in range(actuators):
