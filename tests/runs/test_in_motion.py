@@ -134,3 +134,23 @@ def test_slopes_of_turning_deviations_are_those_of_their_area():
     assert found.rate == pytest.approx(max(rate, np.polyfit(t[t >= 5.0], turning[t >= 5.0], 1)[0]), abs=1e-12)
     factor, begin, end = Separation(t, turning, np.where(t < 10.0, t - 10.0, 10.0 - t)).largest_growth(0.0)
     assert factor == pytest.approx(np.exp(10.0), rel=0.05) and begin == 0.0 and end == pytest.approx(10.0, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    "limits", [{"command_rate": {"trip": 0.1}}, {"command": {"trip": 50.0}, "command_rate": {"trip": 0.1}}]
+)
+def test_what_runs_away_in_a_slow_test_ends_within_the_limit_of_its_rate(limits):
+    """To a command that is far away a ramp takes for ever: at 0.1 m/s a day to 9 km.  Trials know no limits."""
+    test = late(
+        elements(kind="cubic", stiffness=2250.0, cubic=1e12),
+        virtual={"mass": 2.2, "damping": 15.0, "stiffness": 2250.0, "force_dof": 1, "scheme": "explicit newmark"},
+        excitation={"virtual": {"kind": "sine", "force": 100.0, "frequency": 3.0}},
+        coupling={"kind": "none"},
+        timing={"step": 0.01, "duration": 4.0},
+        slow={"period": 1e-3, "ramp": 0.05, "settle": {"displacement": 1e-3, "timeout": 0.5}},
+        limits=limits,
+    )  # fmt: skip
+    run = halfreal.rehearse(test)
+    assert run.outcome == "tripped" and np.abs(run["command"]).max() <= 100.0
+    trial = Trials(test).attempt()
+    assert trial.ran_away is not None or trial.unstable
