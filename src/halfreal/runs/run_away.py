@@ -32,7 +32,7 @@ def with_bounded_commands(loop: Loop) -> Loop:
         return loop
     *before, guard = loop.controller
     bounds = np.array([most(channel.unit) for channel in guard.outputs if channel.of == "actuator"])
-    limits = {name: guard.parameters[name].copy() for name in ("trip", "first")}
+    limits = {name: np.array(guard.parameters[name], dtype=float) for name in ("trip", "first")}
     for limit in limits.values():
         limit[: bounds.size] = np.minimum(limit[: bounds.size], bounds)
     bounded = replace(guard, parameters={**guard.parameters, **limits})
