@@ -72,6 +72,8 @@ class Trial:
     """Over which exponents are taken [s]."""
     ran_away: float | None = None
     """When the motion had run away [s]."""
+    fault: str = ""
+    """Of a block, which has ended it before anything else did."""
     grows: bool = False
     """Whether the motion grows, although the excitation repeats or is over."""
     parted: bool = False
@@ -94,13 +96,15 @@ class Trial:
 
     @property
     def unstable(self) -> bool:
-        return self.ran_away is not None or self.grows or self.parted or self.separates
+        return self.ran_away is not None or bool(self.fault) or self.grows or self.parted or self.separates
 
     def summary(self, unit: str) -> str:
         """What became of it, for people; ``unit`` is that of the target."""
         if self.ran_away is not None:
             after = units.text(self.ran_away, "s", 3)
             return f"the motion runs away, beyond {units.text(most(unit), unit)} after {after}"
+        if self.fault:
+            return f"a fault ends the test: {self.fault}"
         if self.parted:
             return f"deviations from the motion grow to more than {100 * MOST:g} % of it"
         if self.separates:
@@ -264,9 +268,11 @@ class Trials:
         time = interval * np.arange(len(sums))
         separation = Separation(time, sums[:, 0], sums.mean(axis=1))
         beyond = (motion[:, : self._bounds.size] > self._bounds).any(axis=1)
-        parted = self.free and not whole and not beyond.any() and self.loops[0].vector[FAULT] == 0.0
-        parted = bool(parted and np.all(np.isfinite(motion[:, : self._bounds.size])))
-        ran_away = None if whole or parted else float(time[-1])
+        loop, stays = self.loops[0], not whole and not beyond.any()
+        stays = bool(stays and np.all(np.isfinite(motion[:, : self._bounds.size])))
+        fault = loop.describe(loop.vector[FAULT]) if stays and loop.vector[FAULT] != 0.0 else ""
+        parted = self.free and stays and not fault
+        ran_away = None if whole or parted or fault else float(time[-1])
         if beyond.any():
             ran_away = interval * float(np.argmax(beyond))
         begin = WARM_UP * float(time[-1])
@@ -276,8 +282,9 @@ class Trials:
             separation.exponent(begin, GREW if self.stationary else TENFOLD),
             duration=float(time[-1]) - begin,
             ran_away=ran_away,
+            fault=fault,
             parted=parted,
-            grows=ran_away is None and self._grows(motion),
+            grows=ran_away is None and not fault and self._grows(motion),
             episode=separation.largest_growth(0.1 * float(time[-1])),
             peak=float(np.nanmax(motion[:, : len(self.definition.interface)], initial=0.0)),
         )
