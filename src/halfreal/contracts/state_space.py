@@ -21,6 +21,8 @@ from ..errors import HalfrealError
 
 SINGULAR = 1e-12
 """Smallest singular value of I + D, or of A + I, as a part of the largest, below which it counts as singular."""
+VANISHED = 1e-100
+"""Entries that have decayed below it, over a long tick of a slow test, are zero: scaling would raise them."""
 FEW_STATES = 30
 """Up to which a response solves its equations again at each frequency; above, A is brought to triangular form once."""
 
@@ -52,7 +54,7 @@ class StateSpace:
                     f"matrix {name.upper()} of a state-space model has {matrix[row, column]} in row {row + 1}, column "
                     f"{column + 1}; every entry must be finite"
                 )
-            object.__setattr__(self, name, matrix)
+            object.__setattr__(self, name, np.where(np.abs(matrix) < VANISHED, 0.0, matrix))
         if self.dt is not None and not (np.isfinite(self.dt) and self.dt > 0):
             raise HalfrealError(
                 f"the sampling step is {self.dt} s; it must be positive, or None for a continuous model"

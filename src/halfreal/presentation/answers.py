@@ -175,6 +175,7 @@ def motion_json(found: Motion) -> dict[str, Any]:
                 "additional_delay_s": one.trial.delay,
                 "gain": one.trial.gain,
                 "kept": one.kept,
+                "stable_up_to": one.margin,
                 "growth_per_s": one.trial.exponent,
             }
             for one in found.promises

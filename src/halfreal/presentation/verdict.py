@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..runs.run import Run, Stability
+from ..runs.validity import IN_ANY_MOTION
 from ..stability.linearise import UNKNOWN
 from . import series
 from .wording import in_time, number, sentence
@@ -50,6 +51,8 @@ def verdict(run: Run) -> Verdict:
         "failed": f"The {run.kind} failed at {number(last)} s{because}",
     }[run.outcome]
     loop = "The loop's stability was not assessed." if run.stability is None else about_loop(run.stability)
+    if run.stability is not None and run.stability.in_motion is not None:
+        loop = f"{loop} {sentence(f'In motion, {run.stability.in_motion.text}')}"
     if run.rests_on_a_model and run.stability is not None:
         loop = f"With the model of the rig: {loop[:1].lower()}{loop[1:]}"
     if run.kind != "rehearsal":
@@ -64,8 +67,10 @@ def verdict(run: Run) -> Verdict:
 
 
 def about_loop(stability: Stability) -> str:
-    """The verdict on the linearised loop as a sentence of its own."""
-    text = sentence(stability.text)
-    if text.startswith(UNKNOWN):
+    """The verdict on the linearised loop as a sentence of its own, and where it holds unless that is in any motion."""
+    if stability.text.startswith(UNKNOWN):
+        text = sentence(stability.text)
         return text[:1].upper() + text[1:]
+    known = stability.holds not in ("", IN_ANY_MOTION)
+    text = sentence(f"{stability.text} ({stability.holds})" if known else stability.text)
     return f"The linearised loop is {text}" if text[:1].islower() else text

@@ -43,8 +43,10 @@ WARM_UP = 0.25
 CYCLES, DECAYS = 40.0, 6.0
 """Periods of the slowest pole for which a trial is continued, and of an excitation that repeats; then time constants of
 that pole, too."""
-MOST_TICKS = 60_000
-"""Up to which it is."""
+MOST_TICKS, MOST_PERIODS = 60_000, 1e7
+"""Up to which it is; in a slow test periods of the rig's clock, too, of which a tick takes many."""
+FIRST_TICKS = 10
+"""Of a slow test, in which its periods are counted."""
 NEAR, LONGER = 1.0, 3
 """Growth or decay of deviations over a stationary trial, as a logarithm, below which it is repeated so much longer."""
 QUIET = 0.01
@@ -70,6 +72,8 @@ class Trial:
     """Over which exponents are taken [s]."""
     ran_away: float | None = None
     """When the motion had run away [s]."""
+    fault: str = ""
+    """Of a block, which has ended it before anything else did."""
     grows: bool = False
     """Whether the motion grows, although the excitation repeats or is over."""
     parted: bool = False
@@ -92,13 +96,15 @@ class Trial:
 
     @property
     def unstable(self) -> bool:
-        return self.ran_away is not None or self.grows or self.parted or self.separates
+        return self.ran_away is not None or bool(self.fault) or self.grows or self.parted or self.separates
 
     def summary(self, unit: str) -> str:
         """What became of it, for people; ``unit`` is that of the target."""
         if self.ran_away is not None:
             after = units.text(self.ran_away, "s", 3)
             return f"the motion runs away, beyond {units.text(most(unit), unit)} after {after}"
+        if self.fault:
+            return f"a fault ends the test: {self.fault}"
         if self.parted:
             return f"deviations from the motion grow to more than {100 * MOST:g} % of it"
         if self.separates:
@@ -166,8 +172,10 @@ class Trials:
 
     @cached_property
     def remembers(self) -> bool:
-        """Whether deviations may stay, in memory that rests at times (a permanent set), or as what was learnt."""
-        _ = self._sizes
+        """Whether deviations that are followed may stay, in memory that rests at times (a permanent set), or as what
+        was learnt."""
+        if self.follows:
+            _ = self._sizes
         return self._rested or self.adapts
 
     @cached_property
@@ -191,18 +199,24 @@ class Trials:
         wanted = 0.0 if turns == 0.0 else CYCLES * 2.0 * np.pi / turns
         if self.stationary:
             wanted = max(wanted, CYCLES / self.frequency, DECAYS / rate if rate > 0.0 else 0.0)
-        return max(timing.ticks, min(int(wanted / timing.step), MOST_TICKS))
+        return max(timing.ticks, min(int(wanted / timing.step), MOST_TICKS, int(MOST_PERIODS / self.periods)))
 
     @cached_property
-    def work(self) -> float:
-        """Periods of a trial times states of the loop; a slow test runs many periods in a tick."""
-        loop = self.loops[0]
-        _ = self._sizes  # by which the loop has run
+    def periods(self) -> float:
+        """Of the rig's clock in a tick: of a slow test many."""
+        loop, slow = self.loops[0], self.definition.slow
         clock = loop.index.get("motion.clock")
-        slow = self.definition.slow
+        if slow is None or clock is None:
+            return 1.0
+        change(loop)
+        loop.settle(1, FIRST_TICKS)
         begun = max(float(loop.vector[TICK]) - loop.start, 1.0)
-        periods = 1.0 if slow is None or clock is None else float(loop.vector[clock]) / slow.period / begun
-        return max(periods, 1.0) * self.ticks * loop.dynamic_indices().size
+        return max(float(loop.vector[clock]) / slow.period / begun, 1.0)
+
+    @property
+    def work(self) -> float:
+        """Periods of a trial times states of the loop."""
+        return self.periods * self.ticks * self.loops[0].dynamic_indices().size
 
     def attempt(self, *, delay: float = 0.0, gain: float = 1.0) -> Trial:
         """Try the test with its rig later by ``delay`` [s] and the specimen's force times ``gain``."""
@@ -254,9 +268,11 @@ class Trials:
         time = interval * np.arange(len(sums))
         separation = Separation(time, sums[:, 0], sums.mean(axis=1))
         beyond = (motion[:, : self._bounds.size] > self._bounds).any(axis=1)
-        parted = self.free and not whole and not beyond.any() and self.loops[0].vector[FAULT] == 0.0
-        parted = bool(parted and np.all(np.isfinite(motion[:, : self._bounds.size])))
-        ran_away = None if whole or parted else float(time[-1])
+        loop, stays = self.loops[0], not whole and not beyond.any()
+        stays = bool(stays and np.all(np.isfinite(motion[:, : self._bounds.size])))
+        fault = loop.describe(loop.vector[FAULT]) if stays and loop.vector[FAULT] != 0.0 else ""
+        parted = self.free and stays and not fault
+        ran_away = None if whole or parted or fault else float(time[-1])
         if beyond.any():
             ran_away = interval * float(np.argmax(beyond))
         begin = WARM_UP * float(time[-1])
@@ -266,8 +282,9 @@ class Trials:
             separation.exponent(begin, GREW if self.stationary else TENFOLD),
             duration=float(time[-1]) - begin,
             ran_away=ran_away,
+            fault=fault,
             parted=parted,
-            grows=ran_away is None and self._grows(motion),
+            grows=ran_away is None and not fault and self._grows(motion),
             episode=separation.largest_growth(0.1 * float(time[-1])),
             peak=float(np.nanmax(motion[:, : len(self.definition.interface)], initial=0.0)),
         )

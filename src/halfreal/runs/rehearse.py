@@ -29,7 +29,7 @@ from .events import describe, how_it_ended, limits_used
 from .loop_stability import LoopStability, finite, loop_stability
 from .reference import EmulationError, as_heard, as_released, emulate
 from .run import Event, Run, Signal, Stability
-from .run_away import RunAway
+from .run_away import RunAway, with_bounded_commands
 from .scored import with_scores
 from .user_faults import raised_by_user
 
@@ -191,7 +191,7 @@ def rehearse(
         Channels, events and outcome.
     """
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    loop = build(definition)
+    loop = with_bounded_commands(build(definition))
     record = recorded_channels(definition, loop)
     timing, every = definition.timing, definition.record.every
     # a soft stop may take longer than it was given, as it keeps to the command's rate limit: the guard ends it

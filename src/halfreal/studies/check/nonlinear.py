@@ -178,7 +178,8 @@ def examine(
         time.append(loop.vector[0] * loop.dt)
     found = np.array(time), np.array(radius), np.array([one is True for one in own], dtype=bool)
     known: dict[str, Any] = {"opaque": loop.blind, "states": states, "unknown": unknown, "own_known": None not in own}
-    if not stable_at_rest or scaled(definition, 1.0) is None or tried(definition, 1.0).faulty:
+    excited = definition.excitation.virtual is not None or definition.excitation.specimen is not None
+    if not (excited and stable_at_rest) or scaled(definition, 1.0) is None or tried(definition, 1.0).faulty:
         return Nonlinear(*found, factor=None, searched=False, **known)
     saturation, largest = saturation_factors(definition), largest_factor(definition, loop.vector.size)
     if saturation is None:

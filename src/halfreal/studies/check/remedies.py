@@ -31,6 +31,8 @@ OTHERWISE = (
 """For a loop that is unstable, where nothing that was tried helps, and nothing can be tuned."""
 SMALLER = (0.5, 0.1)
 """Times the excitation that is tried for a test that is unstable in motion."""
+LEAST_SHARE = 0.01
+"""Of the specimen: what has less of its mass and stiffness is another one."""
 OUTCOME = {"GO": ": the test is a GO with it", "MARGINAL": ": stable with it, but below acceptance"}
 """Of a trial, by its verdict."""
 BISECTIONS = 3
@@ -74,6 +76,8 @@ def accepting(examined: Examined) -> list[str]:
 
 def stabilising_motion(examined: Examined) -> list[str]:
     """Changes with which a test is stable in motion, each tried."""
+    from .criteria.acceptance import of_margins
+
     definition, stability = examined.definition, examined.stability
     found, named = [], set[str]()
     compensated = definition.coupling.compensates and definition.commands == "displacement"
@@ -83,7 +87,8 @@ def stabilising_motion(examined: Examined) -> list[str]:
         if name not in named and trial(definition, coupling) == "GO":
             named.add(name)
             found.append(f"{text}: the test is a GO with it")
-    for factor in SMALLER:
+    amplitudes_count = not of_margins(examined) or bool(stability.linearisation.equivalent)
+    for factor in SMALLER if amplitudes_count else ():  # margins at rest are those of any excitation
         smaller = scaled(definition, factor)
         if smaller is None or not definition.excitation.virtual or found:
             break
@@ -324,6 +329,8 @@ def smaller_specimen(definition: Definition, stability: LoopStability) -> list[s
     if not most < gain < np.inf:
         return []
     share = float(f"{0.995 * most / gain:.2g}")
+    if share < LEAST_SHARE:
+        return []
     rig = definition.rig.with_share_of_specimen(share)
     if rig is None or trial(definition.unchecked_copy({"rig": rig}), definition.coupling) != "GO":
         return []

@@ -33,6 +33,11 @@ def motion(examined: Examined) -> Iterable[Finding]:
         return
     unit = examined.definition.target_unit
     defined = found.defined
+    if defined.fault:
+        if examined.rehearsal.outcome == "completed":  # else the rehearsal has stated it
+            text = f"in motion, {defined.summary(unit)}"
+            yield Finding("no-go", text, name="fault in motion", room=0.0)
+        return
     if defined.unstable:
         text = f"in motion, {defined.summary(unit)}: the test diverges as it is defined"
         mend = examined.remedies(lambda: stabilising_motion(examined))
