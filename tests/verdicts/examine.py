@@ -11,9 +11,12 @@ import halfreal
 from .defined import definition
 from .draw import draw
 from .judge import BAD, Judged, judge
+from .simulate import Test
 
 SHORTEST, CYCLES = 5.0, 8
 """Duration of a drawn test [s], and cycles of its excitation at least."""
+MEMORIES, LONGEST = 6.0, 40.0
+"""Memories of a harmonic coupling for which it lasts at least, up to so long [s]."""
 OTHER_REASONS = ("range of", "limit of", "force of the specimen", "gap of the coupling", "reach of the rig")
 """How names of findings begin that are not about stability and growth."""
 
@@ -54,8 +57,14 @@ class Row:
 def defined(number: int) -> halfreal.Definition:
     """The definition of a drawn test."""
     _, test = draw(number)
+    return definition(test, duration(test))
+
+
+def duration(test: Test) -> float:
+    """Of a drawn test [s], so long that a harmonic coupling has adapted."""
     _, hz, _, pulse = test.excitation
-    return definition(test, max(SHORTEST, CYCLES * (2.0 * pulse if pulse else 1.0 / hz)))
+    learns = 0.0 if test.drive is None else MEMORIES * (test.drive.memory + test.drive.learning)
+    return max(SHORTEST, CYCLES * (2.0 * pulse if pulse else 1.0 / hz), min(learns, LONGEST))
 
 
 def examine(number: int) -> Row:
