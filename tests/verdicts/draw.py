@@ -105,7 +105,7 @@ def elastoplastic(random: Random) -> Test:
 def bouc_wen(random: Random) -> Test:
     test, k, size = oscillator(random)
     own = k * log(random, 0.1, 2.0)
-    n, beta = float(random.integers(1, 3)), random.uniform(0.4, 0.9)
+    n, beta = float(random.integers(1, 3)), random.uniform(0.5, 0.9)
     law = Element(BOUC_WEN, (own, random.uniform(0.0, 0.3), size * log(random, 0.1, 1.5), n, beta, 1.0 - beta))
     return late(random, test.but(specimen=(law,)), own)
 
@@ -288,22 +288,22 @@ def force_control(random: Random) -> Test:
 def harmonic(random: Random) -> Test:
     """A drive of one or two harmonics that is adapted with a transfer function that is not quite that of the rig."""
     test, k, size = oscillator(random)
-    m, w = float(test.mass[0, 0]), float(np.sqrt(k / test.mass[0, 0]))
+    m, w, step = float(test.mass[0, 0]), float(np.sqrt(k / test.mass[0, 0])), float(random.choice([2e-3, 4e-3]))
     damping = log(random, 0.02, 0.2)
-    hz = test.excitation[1] or 1.0 / (round(2.0 * np.pi / (0.8 * w * test.step)) * test.step)
+    hz = 1.0 / (round(1.0 / ((test.excitation[1] or 0.13 * w) * step)) * step)
     own, moved = k * log(random, 0.05, 1.0), k * log(random, 0.05, 1.0)
     mass, moving = m * log(random, 0.01, 0.3), m * log(random, 0.1, 1.0)
     drag = 2.0 * log(random, 0.05, 0.4) * np.sqrt((own + moved) * (mass + moving))
     time = 1.0 / min(damping * w, 0.5 * drag / (mass + moving))
     tones = (hz,) if random.uniform() < 0.5 else (hz, 3.0 * hz)
     least = 1.0 / hz
-    learning = 0.0 if random.uniform() < 0.5 else max(time * log(random, 0.3, 3.0), least)
-    drive = Drive(tones, (), max(time * log(random, 0.2, 5.0), least), learning, (moving, drag, moved))
+    learning = 0.0 if random.uniform() < 0.5 else max(time * log(random, 0.05, 2.0), least)
+    drive = Drive(tones, (), max(time * log(random, 0.05, 2.0), least), learning, (moving, drag, moved))
     test = test.but(
-        damping=matrix(2.0 * damping * m * w), excitation=(test.excitation[0], hz, 1.0, 0.0), drive=drive,
+        step=step, damping=matrix(2.0 * damping * m * w), excitation=(test.excitation[0], hz, 1.0, 0.0), drive=drive,
         specimen_mass=matrix(mass), specimen_stiffness=matrix(own), specimen_damping=matrix(0.02 * drag),
     )  # fmt: skip
-    wrong = [log(random, 0.6, 1.7) * np.exp(1j * random.uniform(-1.7, 1.7)) for _ in tones]
+    wrong = [log(random, 0.6, 1.7) * np.exp(1j * random.uniform(-1.8, 1.8)) for _ in tones]
     test = test.but(
         drive=replace(drive, transfer=tuple(transfer(test, f) * e for f, e in zip(tones, wrong, strict=True)))
     )

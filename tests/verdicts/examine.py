@@ -72,7 +72,7 @@ def examine(number: int) -> Row:
     begin = time.process_time()
     found = halfreal.check(defined(number), remedies=False)
     between = time.process_time()
-    judged = judge(test)
+    judged = judge(test, duration(test))
     told = [one for one in found.findings if one.severity in ("no-go", "marginal")]
     named = [(one.name, f"{one.name}: {one.text}" if one.name else one.text) for one in told]
     return Row(

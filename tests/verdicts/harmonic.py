@@ -182,7 +182,7 @@ class HarmonicSimulation:
 
     def poles(self) -> np.ndarray:
         """Eigenvalues of one tick of a linear test with least mean squares, from unit states."""
-        state, _, inputs, rig, known, drive, *rest = self._state
+        state, twin, inputs, rig, _, drive = self._state[:6]
         dofs = len(self.test.mass)
         parts = [state[: 2 * dofs], inputs[1:], rig, drive[1].view(float), drive[2].view(float)[:1]]
         size = sum(part.size for part in parts)
@@ -192,7 +192,7 @@ class HarmonicSimulation:
                 part[:] = value
             run(np.zeros(1), 0, *self._state, *self._arguments, np.zeros((1, 2)))
             matrix[:, i] = np.concatenate(parts)
-            for one in (state, self._state[1], inputs, rig, drive):
+            for one in (state, twin, inputs, rig, drive):
                 one[:] = 0.0
         return np.linalg.eigvals(matrix)
 

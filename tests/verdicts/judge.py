@@ -43,7 +43,7 @@ BAD = (RUNS_AWAY, GROWS)
 
 
 def lag(test: Test) -> float:
-    """From a slow command to the motion [s], in force control to the force; a drive is in neither, and a tick counts."""
+    """From a slow command to the motion [s], in force control to the force; a tick where a drive is commanded."""
     if test.force is not None:
         return lag_of_force(test)
     if test.drive is not None:
@@ -149,8 +149,11 @@ class Judged:
         return "; ".join([f"as defined: {self.nominal}", *told])
 
 
-def judge(test: Test) -> Judged:
-    """Simulate a test as it is defined and with what is promised; beyond that where all of these settle."""
+def judge(test: Test, seconds: float) -> Judged:
+    """Simulate a test of so many seconds as it is defined and with what is promised; beyond that where all settle.
+
+    A coupling that adapts keeps at the end of the test what it has learnt.
+    """
     share = DELAY * lag(test)
     nominal, peak = outcome(test)
     if nominal in BAD:
@@ -167,7 +170,7 @@ def judge(test: Test) -> Judged:
     trials = [(name, partial(outcome, test, late, gain)) for name, late, gain in more]
     if test.adapts:  # a change that comes at once, before it is learnt
         adapted = Simulation(test)
-        adapted.run(int(SECONDS / test.step))
+        adapted.run(int(seconds / test.step))
         learnt = adapted.learnt()
         trials += [
             (f"as learnt {name}", partial(outcome, learnt, late, gain))
