@@ -74,7 +74,11 @@ def examined(number: int) -> dict[str, Any]:
     """What a test has come to, in a process of its own if there are several."""
     warnings.simplefilter("ignore")
     os.environ[ALL] = "1"  # FMUs are those that it exports
-    return examine(number).data
+    try:
+        return examine(number).data
+    except Exception as error:
+        error.add_note(f"in test {number}")
+        raise
 
 
 def rows_of(numbers: Tries, wanted: Callable[[int], bool], jobs: int) -> Iterator[dict[str, Any]]:

@@ -46,6 +46,8 @@ STATES = {
     NOT_MEASURED: "no measurement in time: the command is held, and the operator is prompted",
 }
 HOLDING = "motion.holding"
+LONGEST_RAMP = 86_400.0
+"""Seconds beyond which a ramp, that the rate limit requires, is not begun: a motion that has run away has no end."""
 SHARE_OF_RATE = 0.9
 """Of the command's rate limit that a ramp uses."""
 
@@ -238,6 +240,8 @@ def set_out_for(p, s, u):  # type: ignore[no-untyped-def]
     for i in range(s.goal.size):
         s.start[i], s.goal[i] = s.now[i], u[i]
         s.shortest = max(s.shortest, 0.5 * math.pi * abs(s.goal[i] - s.start[i]) / p.rate[i])
+    if not s.shortest < LONGEST_RAMP:
+        s.state = NOT_SETTLED
 
 
 @kernel
