@@ -66,7 +66,9 @@ def write_page(rows: list[dict[str, Any]]) -> None:
     before, _, rest = PAGE.read_text("utf-8").partition(MARKS[0])
     _, _, after = rest.partition(MARKS[1])
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
-    lines = [f"{len(rows):,} tests, run on {day}:", "", *table(rows)]
+    mild = sum(row["result"] == "too mild" for row in rows)
+    text = f"{mild} of the tests that run away or grow as they are defined are MARGINAL; the others are NO-GO."
+    lines = [f"{len(rows):,} tests, run on {day}:", "", *table(rows), "", text]
     PAGE.write_text("\n".join([before + MARKS[0], "", *lines, "", MARKS[1] + after]), "utf-8")
 
 
@@ -86,6 +88,7 @@ def rows_of(numbers: Tries, wanted: Callable[[int], bool], jobs: int) -> Iterato
     if jobs == 1:
         yield from map(examined, filter(wanted, numbers))
         return
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # matrices are small, and the processes share the processors
     with get_context("spawn").Pool(jobs, initializer=ignore_signals) as pool:
         for row in pool.imap_unordered(examined, list(filter(wanted, numbers))):
             yield row

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import halfreal
+from halfreal.contracts.finding import Finding
 
 from .defined import definition
 from .draw import draw
@@ -19,6 +20,8 @@ MEMORIES, LONGEST = 6.0, 40.0
 """Memories of a harmonic coupling for which it lasts at least, up to so long [s]."""
 OTHER_REASONS = ("range of", "limit of", "force of the specimen", "gap of the coupling", "reach of the rig")
 """How names of findings begin that are not about stability and growth."""
+LOST_DAMPING = "settling of the rig"
+"""The finding that some of the damping is lost, if it is no more than MARGINAL."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,12 @@ def duration(test: Test) -> float:
     return max(SHORTEST, CYCLES * (2.0 * pulse if pulse else 1.0 / hz), min(learns, LONGEST))
 
 
+def is_other(one: Finding) -> bool:
+    """Whether a finding is not about stability and growth."""
+    lost = one.severity == "marginal" and one.name == LOST_DAMPING
+    return lost or one.name.startswith(OTHER_REASONS)
+
+
 def examine(number: int) -> Row:
     family, test = draw(number)
     begin = time.process_time()
@@ -74,10 +83,11 @@ def examine(number: int) -> Row:
     between = time.process_time()
     judged = judge(test, duration(test))
     told = [one for one in found.findings if one.severity in ("no-go", "marginal")]
-    named = [(one.name, f"{one.name}: {one.text}" if one.name else one.text) for one in told]
+    texts = [f"{one.name}: {one.text}" if one.name else one.text for one in told]
+    others = [is_other(one) for one in told]
     return Row(
         number, family, found.verdict, judged,
-        tuple(text for name, text in named if not name.startswith(OTHER_REASONS)),
-        tuple(text for name, text in named if name.startswith(OTHER_REASONS)),
+        tuple(text for text, other in zip(texts, others, strict=True) if not other),
+        tuple(text for text, other in zip(texts, others, strict=True) if other),
         (round(between - begin, 2), round(time.process_time() - between, 2)),
     )  # fmt: skip

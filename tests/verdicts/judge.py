@@ -172,10 +172,10 @@ def judge(test: Test, seconds: float) -> Judged:
         adapted = Simulation(test)
         adapted.run(int(seconds / test.step))
         learnt = adapted.learnt()
-        trials += [
-            (f"as learnt {name}", partial(outcome, learnt, late, gain))
-            for name, late, gain in changes(test, GAIN, share)
-        ]
+        held = quiet.but(adapts=(), predicts=learnt.predicts, amplitude=learnt.amplitude)
+        for name, late, gain in changes(test, GAIN, share):
+            trials.append((f"as learnt {name}", partial(outcome, learnt, late, gain)))
+            trials.append((f"small motion as learnt {name}", partial(outcome, held, late, gain, SMALL)))
     if not test.linear:
         trials.append(("larger excitation", partial(outcome, test, size=BEYOND_GAIN)))
     if at_rest and test.drive is None:

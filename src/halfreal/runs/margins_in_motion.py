@@ -124,7 +124,7 @@ def first_unstable(trials: Trials, attempt: Callable[[float], Trial], sizes: Seq
     rise = after.exponent - before.exponent
     if after.ran_away is not None or not np.isfinite(rise) or not 0.0 < rise < MOST_RISE * abs(before.exponent):
         return 0.5 * (change_before + size)
-    return float(change_before - before.exponent * (size - change_before) / rise)
+    return max(float(change_before - before.exponent * (size - change_before) / rise), 0.0)
 
 
 def is_lost(trial: Trial, defined: Trial, remembers: bool) -> bool:
