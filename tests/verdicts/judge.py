@@ -48,7 +48,7 @@ def lag(test: Test) -> float:
         return lag_of_force(test)
     if test.drive is not None:
         return test.step
-    own = max(test.delay, test.step) + (0.5 * test.step if test.rig_as_fmu else 0.0)
+    own = max(test.delay, test.step)
     if test.actuator == FIRST_ORDER:
         return own + test.dynamics[0]
     return own + test.dynamics[1] / (np.pi * test.dynamics[0]) if test.actuator == SECOND_ORDER else own

@@ -155,8 +155,6 @@ class Simulation:
         rows = [cubic((delay - (i + 1) * h) / test.step) for i in range(substeps)]
         first = np.array([one for one, _ in rows])
         weights = test.amplitude * ahead(*test.predicts, test.step)
-        if test.rig_as_fmu:  # an FMU receives the mean of the commands at the ends of its step
-            weights = np.convolve(weights, [0.5, 0.5])
         self.linear, self.time = not test.virtual, 0
         length = int(first.max()) + 4
         self.sizes = (n, dofs, len(weights), length)

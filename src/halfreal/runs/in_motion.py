@@ -46,7 +46,8 @@ that pole, too."""
 MOST_TICKS = 60_000
 """Up to which it is."""
 NEAR, LONGER = 1.0, 3
-"""Growth or decay of deviations over a stationary trial, as a logarithm, below which it is repeated so much longer."""
+"""Growth or decay of deviations over a stationary trial, as a logarithm, below which it is repeated so much longer; so
+is a trial whose growth may be chance."""
 RESTING = 20
 """Samples after a trial in which memory is seen to rest."""
 QUIET = 0.01
@@ -221,7 +222,8 @@ class Trials:
         if self.free:
             return self._separate(delay, gain, HIDDEN if self.loops[0].opaque else FREE)
         small = self._separate(delay, gain, SMALL)
-        if self.stationary and small.ran_away is None and abs(small.exponent) * small.duration < NEAR:
+        near = abs(small.exponent) * small.duration < NEAR or (small.exponent > 0.0 and not small.separates)
+        if self.stationary and small.ran_away is None and near:
             small = self._separate(delay, gain, SMALL, LONGER)
         if small.ran_away is not None or not small.separates:
             return small
