@@ -6,10 +6,13 @@ import pytest
 import halfreal
 from examples.wallace2005 import definition
 from halfreal.runs.in_motion import Trials, grows
+from halfreal.runs.in_motion import trials_of as decided_trials_of
 from halfreal.runs.loop_stability import loop_stability
-from halfreal.runs.margins_in_motion import margins_in_motion
+from halfreal.runs.margins_in_motion import is_lost, margins_in_motion
 from halfreal.runs.validity import ADAPTS, AT_REST, IN_ANY_MOTION
 from halfreal.stability.separation import Separation
+from halfreal.studies.check.nonlinear import scaled
+from verdicts.examine import defined
 
 LINEAR = {"stiffness": 2250.0}
 SINE = {"virtual": {"kind": "sine", "displacement": 5e-3, "frequency": 3.0}}
@@ -165,3 +168,20 @@ def test_trials_of_slow_tests_are_bounded_by_the_periods_of_the_rig(ramp, period
     trials = Trials(test)
     assert trials.periods == pytest.approx(periods, rel=0.05)
     assert trials.ticks == pytest.approx(ticks, rel=0.05)
+
+
+def test_a_permanent_set_that_comes_with_a_change_alone_is_no_loss_of_stability():
+    """A structure whose columns yield under a softer specimen only: what they keep is neutral."""
+    test = defined(104)
+    trials = decided_trials_of(test, loop_stability(test))
+    softer = trials.attempt(gain=0.7)
+    assert not trials.remembers
+    assert softer.rests
+    assert softer.exponent * softer.duration > -0.5 > trials.attempt().exponent * trials.attempt().duration
+    assert not is_lost(softer, trials.attempt(), trials.remembers)
+
+
+def test_a_slow_test_whose_motion_runs_away_ends():
+    """Its command would take for ever at the rate that its limit permits."""
+    louder = scaled(defined(32), 16.0)
+    assert Trials(louder).attempt().ran_away is not None

@@ -48,7 +48,10 @@ MOST_TICKS, MOST_PERIODS = 60_000, 1e7
 FIRST_TICKS = 10
 """Of a slow test, in which its periods are counted."""
 NEAR, LONGER = 1.0, 3
-"""Growth or decay of deviations over a stationary trial, as a logarithm, below which it is repeated so much longer."""
+"""Growth or decay of deviations over a stationary trial, as a logarithm, below which it is repeated so much longer; so
+is a trial whose growth may be chance."""
+RESTING = 20
+"""Samples after a trial in which memory is seen to rest."""
 QUIET = 0.01
 """Share of its peak up to which an excitation counts as over."""
 GROWS, STEADY = 1.02, 0.7
@@ -82,6 +85,8 @@ class Trial:
     """Largest growth of deviations between two times, as a factor, and these times [s]."""
     peak: float = 0.0
     """Of the target [m or rad, in force control N]."""
+    rests: bool = False
+    """Where deviations neither grow nor decay: whether memory rests at the end, in which they may stay."""
 
     @property
     def exponent(self) -> float:
@@ -231,7 +236,8 @@ class Trials:
         if self.free:
             return self._separate(delay, gain, HIDDEN if self.loops[0].opaque else FREE)
         small = self._separate(delay, gain, SMALL)
-        if self.stationary and small.ran_away is None and abs(small.exponent) * small.duration < NEAR:
+        near = abs(small.exponent) * small.duration < NEAR or (small.exponent > 0.0 and not small.separates)
+        if self.stationary and small.ran_away is None and near:
             small = self._separate(delay, gain, SMALL, LONGER)
         if small.ran_away is not None or not small.separates:
             return small
@@ -246,7 +252,20 @@ class Trials:
         begin, count = np.abs(loop.vector[places]), times * self.samples
         logs, motion = neighbours.follow(count, self.every, places)
         sums = np.vstack([np.zeros(2), np.cumsum(logs, axis=0)])
-        return self._judge(delay, gain, self.every * loop.dt, sums, np.vstack([begin, motion]), len(logs) == count)
+        found = self._judge(delay, gain, self.every * loop.dt, sums, np.vstack([begin, motion]), len(logs) == count)
+        neutral = found.ran_away is None and abs(found.exponent) * found.duration < NEAR
+        return replace(found, rests=self._rests()) if neutral else found
+
+    def _rests(self) -> bool:
+        """Whether memory stays as it is for a while after a trial: a law that has yielded, and does no longer."""
+        loop = self.loops[0]
+        memory = loop.memory_indices()
+        for _ in range(RESTING):
+            before = loop.vector[memory]
+            loop.settle(1, self.every)
+            if rested(before, loop.vector[memory]):
+                return True
+        return False
 
     def _alone(self, delay: float, gain: float) -> Trial:
         """A trial without neighbours."""
@@ -300,6 +319,11 @@ class Trials:
         """Of a trial."""
         return max(self.ticks // self.every, 2 * FEWEST_TICKS)
 
+    @property
+    def peaks(self) -> np.ndarray:
+        """Largest magnitudes of all entries of the loop's vector in the test as defined."""
+        return self._sizes[0]
+
     @cached_property
     def _sizes(self) -> tuple[np.ndarray, np.ndarray | None]:
         """Largest magnitudes of all entries of the loop's vector in the test as defined, and the proportions that
@@ -312,7 +336,7 @@ class Trials:
             before = loop.vector[memory]
             loop.settle(1, self.every)
             now = np.abs(loop.vector)
-            self._rested |= bool(np.any((loop.vector[memory] == before) & (before != 0.0)))
+            self._rested |= rested(before, loop.vector[memory])
             if np.isinf(now).any() or (now[self._places[: self._bounds.size]] > self._bounds).any():
                 break
             np.fmax(peaks, now, out=peaks)
@@ -354,6 +378,11 @@ def trials_of(definition: Definition, stability: LoopStability) -> Trials:
     """The trials of a test whose loop at rest is known."""
     poles = stability.linearisation.continuous
     return Trials(definition, complex(poles[0]) if poles.size else 0.0)
+
+
+def rested(before: np.ndarray, after: np.ndarray) -> bool:
+    """Whether something of a memory that is not zero has stayed."""
+    return bool(np.any((after == before) & (before != 0.0)))
 
 
 def grows(motion: np.ndarray) -> bool:
