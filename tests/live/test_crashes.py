@@ -142,7 +142,7 @@ def test_a_killed_recorder_is_followed_by_another_and_nothing_is_lost(tmp_path: 
     assert died[0].time == pytest.approx((WHEN - 2) * STEP, abs=2 * STEP)
     assert died[0].text in process.said
     assert_every_tick(run)
-    assert run.time[0] == 0.0 and len(run.time) == 401
+    assert run.time[0] == 0.0 and 401 <= len(run.time) <= 501  # it brakes at its end
     assert_obeyed(run, record)
 
 
@@ -179,7 +179,7 @@ def test_a_recorder_that_is_silent_is_replaced_and_nothing_is_lost(
     assert (run.outcome, run.reason) == ("completed", "")
     assert any(event.text.startswith("the recorder process died") for event in run.events)
     assert_every_tick(run)
-    assert len(run.time) == 2501
+    assert 2501 <= len(run.time) <= 2601  # it brakes at its end
     assert_obeyed(run, record)
 
 
@@ -198,7 +198,7 @@ def test_a_recorder_that_dies_with_the_last_rows_before_it_is_replaced_all_the_s
         record = rig_in_step.record()
     assert (run.outcome, run.reason) == ("completed", "")
     assert_every_tick(run)
-    assert len(run.time) == 401
+    assert 401 <= len(run.time) <= 501  # it brakes at its end
     assert_obeyed(run, record)
 
 

@@ -95,9 +95,10 @@ def test_a_session_waits_for_its_start_and_is_stopped_smoothly(tmp_path: Path, r
         "it moved before its start"
     )
     down = np.flatnonzero(column(run, "guard.mode") == RAMP_DOWN)
-    assert down.size + 1 == 0.2 / STEP
-    distance = abs(command[down[0] - 1] - PLACE)
-    assert np.abs(np.diff(command[down[0] - 1 :])).max() <= 0.5 * np.pi * distance * STEP / 0.2
+    assert 0.2 / STEP <= down.size + 1 <= 0.4 / STEP  # it brakes, for a soft stop at most
+    distance = np.abs(command[down[0] - 1 :] - PLACE).max()
+    leaves = abs(command[down[0] - 1] - command[down[0] - 2])
+    assert np.abs(np.diff(command[down[0] - 1 :])).max() <= max(0.5 * np.pi * distance * STEP / 0.2, leaves) + 1e-12
     assert command[-1] == column(record, "command")[-1] == PLACE
 
 
