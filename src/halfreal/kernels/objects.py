@@ -28,8 +28,8 @@ SYMBOL_TABLE, UNDEFINED = 2, 0
 """Of ELF: the kind of section that holds symbols, and the section of those that come from outside."""
 LEAST = {"x86_64": "x86-64", "amd64": "x86-64"}
 """The least processor of a kind, as LLVM names it."""
-INLINED = 1000
-"""Threshold of LLVM's inliner for helpers: four times the usual one."""
+INLINED = 300
+"""Instructions of a simplified helper up to which it becomes part of what calls it, wherever that is."""
 ARCHITECTURE = platform.machine().lower()
 
 
@@ -55,8 +55,16 @@ def simplified(code: bytes | str, symbol: str, name: str) -> Any:
         if not one.is_declaration:
             one.linkage = "external" if one.name == symbol else "internal"
     module.get_function(symbol).name = name
-    run_passes(module, any_processor(), 3, inlined=INLINED)
+    run_passes(module, any_processor(), 3)
+    for one in module.functions:
+        if not one.is_declaration and one.name != name and _instructions(one) <= INLINED:
+            one.add_function_attribute("alwaysinline")
+    run_passes(module, any_processor(), 3)
     return module
+
+
+def _instructions(function: Any) -> int:
+    return sum(1 for block in function.blocks for _ in block.instructions)
 
 
 def translated(code: bytes) -> bytes:
@@ -66,12 +74,10 @@ def translated(code: bytes) -> bytes:
     return bytes(target.emit_object(module))
 
 
-def run_passes(module: Any, target: Any, level: int, *, vectorise: bool = False, inlined: int = 0) -> None:
+def run_passes(module: Any, target: Any, level: int, *, vectorise: bool = False) -> None:
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization, options.slp_vectorization = vectorise, False
     options.loop_unrolling = options.loop_interleaving = False
-    if inlined:
-        options.inlining_threshold = inlined
     builder = llvm.create_pass_builder(target, options)
     passes = builder.getModulePassManager()
     passes.add_refprune_pass()  # counts of references, to what no one else holds
