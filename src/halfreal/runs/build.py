@@ -330,7 +330,7 @@ def goals(context: Context, moved: bool) -> tuple[Goal, ...]:
     if moved:
         names = numbered("command.asked", len(context.axes.actuators))
         quantities = (COMMAND, "target") if plain else (COMMAND,)
-    elif context.virtual.client_port is not None:
+    elif context.virtual.client_port is not None and test.slow is None:
         names = commanded(context, GOAL)
         quantities = (COMMAND, "target") if plain and test.commands == "displacement" else ("target",)
     else:
