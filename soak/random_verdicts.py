@@ -72,7 +72,7 @@ def write_page(rows: list[dict[str, Any]]) -> None:
     PAGE.write_text("\n".join([before + MARKS[0], "", *lines, "", MARKS[1] + after]), "utf-8")
 
 
-def examined(number: int) -> dict[str, Any]:
+def examine_one(number: int) -> dict[str, Any]:
     """What a test has come to, in a process of its own if there are several."""
     warnings.simplefilter("ignore")
     os.environ[ALL] = "1"  # FMUs are those that it exports
@@ -86,11 +86,11 @@ def examined(number: int) -> dict[str, Any]:
 def rows_of(numbers: Tries, wanted: Callable[[int], bool], jobs: int) -> Iterator[dict[str, Any]]:
     """Rows of tests in their order, or, by several processes, as they are known; none after the part was ended."""
     if jobs == 1:
-        yield from map(examined, filter(wanted, numbers))
+        yield from map(examine_one, filter(wanted, numbers))
         return
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # matrices are small, and the processes share the processors
     with get_context("spawn").Pool(jobs, initializer=ignore_signals) as pool:
-        for row in pool.imap_unordered(examined, list(filter(wanted, numbers))):
+        for row in pool.imap_unordered(examine_one, list(filter(wanted, numbers))):
             yield row
             if numbers.ended:
                 return
@@ -123,11 +123,11 @@ def main() -> int:
     rows = [json.loads(line) for line in before]
     known = {row["number"] for row in rows}
 
-    def wanted(number: int) -> bool:
+    def is_wanted(number: int) -> bool:
         return number not in known and (not given.family or family_of(number) in given.family)
 
     with given.output.open("a", encoding="utf-8") as kept:
-        for row in rows_of(Tries(given.first, given.count), wanted, given.jobs):
+        for row in rows_of(Tries(given.first, given.count), is_wanted, given.jobs):
             rows.append(row)
             kept.write(json.dumps(row) + "\n")
             kept.flush()

@@ -48,7 +48,7 @@ def elements(given: tuple[Element, ...]) -> list[dict[str, Any]]:
     return found
 
 
-def constrained(test: Test) -> tuple[dict[str, Any], dict[str, Any]]:
+def force_controlled_parts(test: Test) -> tuple[dict[str, Any], dict[str, Any]]:
     """Virtual part and rig of a test in force control."""
     control, k = test.force, test.specimen_stiffness
     assert control is not None
@@ -80,7 +80,7 @@ def constrained(test: Test) -> tuple[dict[str, Any], dict[str, Any]]:
     return virtual, rig
 
 
-def harmonic(test: Test) -> tuple[dict[str, Any], dict[str, Any]]:
+def harmonic_parts(test: Test) -> tuple[dict[str, Any], dict[str, Any]]:
     """Coupling and rig of a test with harmonic feed-forward."""
     drive = test.drive
     assert drive is not None
@@ -145,11 +145,11 @@ def definition(test: Test, duration: float, acceptance: dict[str, Any] | None = 
     if test.force is not None or test.drive is not None:
         limits_of = {"drive": {"trip": 1e9}, "drive_rate": {"trip": 1e15}}
     if test.force is not None:
-        virtual, rig = constrained(test)
+        virtual, rig = force_controlled_parts(test)
         if test.slow:
             more["slow"]["settle"]["force"] = more["slow"]["settle"].pop("displacement")
     if test.drive is not None:
-        coupling, rig = harmonic(test)
+        coupling, rig = harmonic_parts(test)
     found = halfreal.Definition(
         title="drawn test",
         timing={"step": test.step, "duration": duration},

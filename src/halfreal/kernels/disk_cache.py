@@ -4,9 +4,9 @@ Each compiled function (``library.py``) or fused loop (``fused.py``) is a file o
 
     HMAC-SHA-256 of all that follows | name of the entry | newline | what is kept
 
-The key is a secret of this user (``user_folders.secret``), so that who can write to the folder cannot add code.  What is
-not as it was written is removed and made again, and where nothing can be kept, it is made each time; either is reported
-once, in a line.  Files are written under another name and renamed, so that processes can work side by side.
+The key is a secret of this user (``user_folders.secret``): who can write to the folder cannot add code.  What is not as
+it was written is removed and made again, and where nothing can be kept, it is made each time; either is reported once,
+in a line.  Files are written under another name and renamed, so that processes can work side by side.
 
 The folder is that of the user's caches, or one in ``NUMBA_CACHE_DIR`` where that is set.
 """

@@ -263,7 +263,7 @@ class Trials:
         for _ in range(RESTING):
             before = loop.vector[memory]
             loop.settle(1, self.every)
-            if rested(before, loop.vector[memory]):
+            if has_rested(before, loop.vector[memory]):
                 return True
         return False
 
@@ -336,7 +336,7 @@ class Trials:
             before = loop.vector[memory]
             loop.settle(1, self.every)
             now = np.abs(loop.vector)
-            self._rested |= rested(before, loop.vector[memory])
+            self._rested |= has_rested(before, loop.vector[memory])
             if np.isinf(now).any() or (now[self._places[: self._bounds.size]] > self._bounds).any():
                 break
             np.fmax(peaks, now, out=peaks)
@@ -380,7 +380,7 @@ def trials_of(definition: Definition, stability: LoopStability) -> Trials:
     return Trials(definition, complex(poles[0]) if poles.size else 0.0)
 
 
-def rested(before: np.ndarray, after: np.ndarray) -> bool:
+def has_rested(before: np.ndarray, after: np.ndarray) -> bool:
     """Whether something of a memory that is not zero has stayed."""
     return bool(np.any((after == before) & (before != 0.0)))
 

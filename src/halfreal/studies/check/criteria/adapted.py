@@ -21,13 +21,13 @@ def adapted(examined: Examined) -> Iterable[Finding]:
     if not any(one.moved for one in found):
         yield note(f"{AT_FIRST}; those reached in the rehearsal do not move the poles")
         return
-    wrong = list(judged(examined, found)) if examined.stable else []
+    wrong = list(findings_on(examined, found)) if examined.stable else []
     if wrong and examined.learns:  # on its way there the loop is judged by what was tried
-        wrong = list(judged(examined, found[-1:]))
+        wrong = list(findings_on(examined, found[-1:]))
     yield from wrong or [note(f"{AT_FIRST}; {smallest(found)}")]
 
 
-def judged(examined: Examined, found: Sequence[Adapted]) -> Iterable[Finding]:
+def findings_on(examined: Examined, found: Sequence[Adapted]) -> Iterable[Finding]:
     """What is wrong with coefficients that are held: the loop is unstable, or its margins are too small."""
     unstable = [one for one in found if not one.linearisation.stable]
     if not unstable:
