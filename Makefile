@@ -3,12 +3,12 @@
 # make test-fast  tests of one part each, without processes and without the gallery
 # make test-live  tests of processes that talk to each other, in wall time
 # make bench      speed, as ratios in one run
-# make soak       a hostile network, long runs, random loops and tests, mutated definitions, damaged files and caches: docs/reliability.md, within two hours
+# make soak       a hostile network, random faults, broken promises, long runs, random loops and tests, mutated definitions, damaged files and caches: docs/reliability.md, within two hours
 # make test-lowest, make test-newest     the fast tier with the oldest versions that pyproject.toml allows, and with the newest;
 #                 TIER='fast or live' for others, TESTS='tests/kernels tests/records' for a part, PYTHON=python3.13 for another Python
 # make lock       requirements-dev.txt anew
 # make release-check     known weaknesses of the dependencies, and their list as results/sbom.json (needs a network)
-# make library    all of halfreal's compiled functions, if their sources have changed (docs/decisions/0084); demo, tests, bench and wheel do this first
+# make library    all of halfreal's compiled functions, if their sources have changed (docs/decisions/0085); demo, tests, bench and wheel do this first
 # make wheel      dist/*.whl, with the library
 # make docs       the documentation as a site, build/docs/index.html, and an offline copy, build/halfreal-docs.zip; warnings are errors
 # make docs-links external links of the documentation (needs a network)
@@ -23,6 +23,7 @@ $(BIN)/.halfreal: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "halfreal needs Python 3.11 or newer, this is " + sys.version.split()[0])'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m compileall -q -x /examples/ src/halfreal  # bytecode, as pip writes it for a wheel
 	touch $@
 
 # The page is tested in a browser; where there is none and none can be installed, those tests are skipped.
@@ -86,6 +87,9 @@ soak: $(BIN)/.halfreal-test library
 	rm -rf results/soak
 	-$(BIN)/python soak/network.py --count 1000000
 	-$(BIN)/python soak/rig_in_c.py --count 500000
+	-$(BIN)/python soak/random_faults.py --count 200
+	-$(BIN)/python soak/random_faults.py --cells --page docs/margins.md
+	-$(BIN)/python soak/broken_promises.py
 	-$(BIN)/python soak/long_run.py --ticks 28800000 --minutes 5
 	-$(BIN)/python soak/random_loops.py --count 200
 	-$(BIN)/python soak/random_verdicts.py --count 1000 --page

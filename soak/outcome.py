@@ -21,16 +21,16 @@ class Tries:
     """Seeds, one after another, until there are no more or the part is ended; ``done`` counts those that were tried."""
 
     def __init__(self, first: int, count: int) -> None:
-        self._seeds, self._ended, self.done = range(first, first + count), False, 0
+        self._seeds, self.ended, self.done = range(first, first + count), False, 0
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._end)
 
     def _end(self, number: int, frame: object) -> None:
-        self._ended = True
+        self.ended = True
 
     def __iter__(self) -> Iterator[int]:
         for seed in self._seeds:
-            if self._ended:
+            if self.ended:
                 return
             yield seed
             self.done += 1

@@ -14,6 +14,9 @@ PAGE = Path(__file__).parents[1] / "docs" / "reliability.md"
 ORDER = (
     "network",
     "rig_in_c",
+    "random_faults",
+    "margins",
+    "broken_promises",
     "long_run_in_step",
     "long_run_by_the_clock",
     "random_loops",
@@ -39,6 +42,11 @@ ENDS = """
   the run is the rehearsal to the bit.
 - **The rig in C**: [rig.c](link/rig.c) under the compiler's sanitizers. With a key, such an attacker must not move it;
   without, datagrams with right tags and any numbers must not make it read or write out of bounds, or overflow.
+- **Random faults**: tests in real time with one or two faults in any state, with `halfreal rig` and with rig.c. The
+  rig's own record is the witness. Lost is a rig or a command that exceeds its limit of speed or step in wall time, or
+  that moves without measurements. [The margins](margins.md) of every cell of the fault matrix are a page of their own.
+- **Broken promises**: each promise of [safety.md](safety.md#mutants) about the motion is broken in a copy of the
+  project. Lost is a mutant that the test named there does not find.
 - **Long runs**: 8 h at 1 kHz are 28.8 million ticks. *In step* runs ticks with a rig that has no clock, one after the
   other at a step of 20 µs: it tests memory and rows, not hours of wall time. *By the clock* takes some minutes of
   wall time: it also tests the clocks. Memory is what each process allocates, and the ring that controller and recorder

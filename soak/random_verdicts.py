@@ -1,6 +1,6 @@
 """Random tests: the verdicts of ``check`` compared with long simulations that share no code with the package.
 
-    python soak/random_verdicts.py [--count 1000] [--first 0] [--page]
+    python soak/random_verdicts.py [--count 1000] [--first 0] [--jobs 1] [--page]
 
 ``tests/verdicts`` draws them, half of them nonlinear, many near the limit of stability, and simulates each for minutes:
 as defined, and with what [acceptance] promises.  Lost is a GO of a test that diverges or grows there.  A false alarm is
@@ -16,9 +16,12 @@ import argparse
 import datetime
 import json
 import os
+import signal
 import sys
 import warnings
 from collections import Counter
+from collections.abc import Callable, Iterator
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +66,47 @@ def write_page(rows: list[dict[str, Any]]) -> None:
     before, _, rest = PAGE.read_text("utf-8").partition(MARKS[0])
     _, _, after = rest.partition(MARKS[1])
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
-    lines = [f"{len(rows):,} tests, run on {day}:", "", *table(rows)]
+    mild = sum(row["result"] == "too mild" for row in rows)
+    text = f"{mild} of the tests that run away or grow as they are defined are MARGINAL; the others are NO-GO."
+    lines = [f"{len(rows):,} tests, run on {day}:", "", *table(rows), "", text]
     PAGE.write_text("\n".join([before + MARKS[0], "", *lines, "", MARKS[1] + after]), "utf-8")
+
+
+def examine_one(number: int) -> dict[str, Any]:
+    """What a test has come to, in a process of its own if there are several."""
+    warnings.simplefilter("ignore")
+    os.environ[ALL] = "1"  # FMUs are those that it exports
+    try:
+        return examine(number).data
+    except Exception as error:
+        error.add_note(f"in test {number}")
+        raise
+
+
+def rows_of(numbers: Tries, wanted: Callable[[int], bool], jobs: int) -> Iterator[dict[str, Any]]:
+    """Rows of tests in their order, or, by several processes, as they are known; none after the part was ended."""
+    if jobs == 1:
+        yield from map(examine_one, filter(wanted, numbers))
+        return
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # matrices are small, and the processes share the processors
+    with get_context("spawn").Pool(jobs, initializer=ignore_signals) as pool:
+        for row in pool.imap_unordered(examine_one, list(filter(wanted, numbers))):
+            yield row
+            if numbers.ended:
+                return
+
+
+def ignore_signals() -> None:
+    """A process is ended by the one that began it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def show(row: dict[str, Any]) -> None:
+    """Print a test whose verdict is wrong, and keep its definition."""
+    place = FOLDER / f"verdict_{row['number']}.toml"
+    place.write_text(defined(row["number"]).to_toml(), "utf-8")
+    print(f"{row['result']}: {row['number']}, {row['family']}: {row['verdict']}; simulated {row['judged']}")
+    print("".join(f"    {one}\n" for one in row["reasons"]) + f"    {place}", flush=True)
 
 
 def main() -> int:
@@ -73,27 +115,24 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--output", type=Path, default=FOLDER / "verdicts.jsonl")
     parser.add_argument("--family", action="append", help="only tests of this family; may be repeated")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--page", action="store_true", help="write the table of docs/verdict.md")
     given = parser.parse_args()
-    warnings.simplefilter("ignore")
-    os.environ[ALL] = "1"  # FMUs are those that it exports
     FOLDER.mkdir(parents=True, exist_ok=True)
     before = given.output.read_text("utf-8").splitlines() if given.output.exists() else []
     rows = [json.loads(line) for line in before]
     known = {row["number"] for row in rows}
+
+    def is_wanted(number: int) -> bool:
+        return number not in known and (not given.family or family_of(number) in given.family)
+
     with given.output.open("a", encoding="utf-8") as kept:
-        for number in Tries(given.first, given.count):
-            if number in known or (given.family and family_of(number) not in given.family):
-                continue
-            row = examine(number).data
+        for row in rows_of(Tries(given.first, given.count), is_wanted, given.jobs):
             rows.append(row)
             kept.write(json.dumps(row) + "\n")
             kept.flush()
             if row["result"] in SHOWN:
-                place = FOLDER / f"verdict_{number}.toml"
-                place.write_text(defined(number).to_toml(), "utf-8")
-                print(f"{row['result']}: {number}, {row['family']}: {row['verdict']}; simulated {row['judged']}")
-                print("".join(f"    {one}\n" for one in row["reasons"]) + f"    {place}", flush=True)
+                show(row)
             if len(rows) % 20 == 0:
                 counts = ", ".join(f"{count} {name}" for name, count in Counter(one["result"] for one in rows).items())
                 print(f"{len(rows)} of {given.count}: {counts}", flush=True)

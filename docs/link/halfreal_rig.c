@@ -6,6 +6,10 @@
 #include "halfreal_rig.h"
 
 #define SETTLING 0.1 /* once its safe position is reached, the rig counts as at rest after this time [s] */
+#define BRAKING 0.1  /* the longest that braking takes where the settings have no limit of acceleration [s] */
+#define ENDLESS 1e300
+#define FASTEST 1.875 /* velocity of the way to safety at its fastest point, over its mean */
+#define SHARPEST 5.773502691896258 /* and its largest acceleration, over distance / time^2 */
 #define NANO INT64_C(1000000000)
 #define OFFERED (300 * NANO) /* a number offered for a session is good for so long to twice as long */
 #define NAME_BYTES (8 * (HR_IDENTITY - 1))
@@ -16,6 +20,17 @@ typedef char auxiliary_of_the_protocol[HR_AUXILIARY >= 0 && HR_AUXILIARY <= 64 ?
 
 static double magnitude(double x) { return x < 0.0 ? -x : x; }
 static double larger(double x, double y) { return x > y ? x : y; }
+static double smaller(double x, double y) { return x < y ? x : y; }
+
+/* The square root, by Newton's method from above: without a function of the C library. */
+static double root(double x) {
+    double found = larger(x, 1.0), next = 0.5 * (found + x / found);
+    while (next < found) {
+        found = next;
+        next = 0.5 * (found + x / found);
+    }
+    return found;
+}
 
 static void copy(const double *from, double *to, int number) {
     for (int i = 0; i < number; i++) to[i] = from[i];
@@ -181,12 +196,12 @@ static void measure(hr_rig *rig) {
     rig->settings->measure(rig->settings->context, rig->measured, rig->measured + n, rig->measured + 2 * n);
 }
 
-/* An axis whose sensor gives no number stays at the position last applied. */
-static void hold(hr_rig *rig) {
+/* Go to where the rig is, no faster than its rate: what its sensors show is a little off the position applied.  An axis
+ * whose sensor gives no number stays at the position last applied. */
+static void hold_as_measured(hr_rig *rig) {
     measure(rig);
     for (int i = 0; i < rig->settings->axes; i++)
-        if (is_number(rig->measured[i])) rig->applied[i] = rig->measured[i];
-    copy(rig->applied, rig->goal, rig->settings->axes);
+        rig->goal[i] = is_number(rig->measured[i]) ? rig->measured[i] : rig->applied[i];
 }
 
 /* Whether a command may be followed; if not, why not.  Written so that NaN may not. */
@@ -210,14 +225,59 @@ static double time_of_step(hr_rig *rig, int64_t now) {
     return passed < rig->settings->step ? larger(passed, 0.0) : rig->settings->step;
 }
 
-/* Go towards the goal, no faster than the rate. */
+static bool is_emergency(uint32_t code) { return code == HR_EMERGENCY_STOP || code == HR_FAULT; }
+
+/* Whether this makes an armed rig safe, or ends its way to safety.  An emergency does, and nothing that comes after one;
+ * a limit of the hardware does not end the way, as that is what the rig returns from. */
+static bool may_be_stopped(const hr_rig *rig, uint32_t code) {
+    return rig->state == HR_ARMED || (rig->state == HR_SAFE && is_emergency(code) && !is_emergency(rig->code) &&
+                                      rig->way_time < rig->way_end);
+}
+
+/* Go towards the goal, no faster than the rate.  How the rig moves in the session is kept for when it has to brake. */
 static uint32_t follow(hr_rig *rig, double seconds) {
+    const double step = rig->settings->step;
+    double next[HR_AXES];
+    uint32_t code;
     for (int i = 0; i < rig->settings->axes; i++) {
         const double most = rig->settings->rate[i] * seconds, way = rig->goal[i] - rig->applied[i];
-        if (magnitude(way) <= most) rig->applied[i] = rig->goal[i];
-        else rig->applied[i] += way < 0.0 ? -most : most;
+        next[i] = magnitude(way) <= most ? rig->goal[i] : rig->applied[i] + (way < 0.0 ? -most : most);
     }
-    return rig->settings->actuate(rig->settings->context, rig->applied);
+    code = rig->settings->actuate(rig->settings->context, next);
+    if (code != 0 && may_be_stopped(rig, code)) return code; /* it has not moved */
+    for (int i = 0; i < rig->settings->axes; i++) {
+        const double before = rig->moved[i];
+        rig->moved[i] = next[i] - rig->applied[i];
+        rig->applied[i] = next[i];
+        if (rig->state == HR_ARMED)
+            rig->sharpest[i] = larger(rig->sharpest[i], magnitude(rig->moved[i] - before) / (step * step));
+    }
+    return 0;
+}
+
+/* Leave with the present velocity, which a position that has not changed for long no longer has. */
+static void find_velocity(hr_rig *rig, int64_t now) {
+    const double seconds = larger((double)(now - rig->last_step) / 1e9, rig->settings->step);
+    for (int i = 0; i < rig->settings->axes; i++) rig->velocity[i] = rig->moved[i] / seconds;
+}
+
+/* Time in which all axes come to rest together [s]: with no larger acceleration than the session has had, but within
+ * BRAKING, and in an emergency at once; with none beyond the limit of the settings; and within the stroke. */
+static double time_to_brake(const hr_rig *rig, bool emergency) {
+    const hr_settings *own = rig->settings;
+    double time = 0.0;
+    for (int i = 0; i < own->axes; i++) {
+        const double speed = magnitude(rig->velocity[i]);
+        double most = own->braking != NULL ? own->braking[i] : ENDLESS;
+        if (!emergency) most = smaller(most, larger(rig->sharpest[i], speed / BRAKING));
+        if (speed > 0.0) time = larger(time, speed / most);
+    }
+    for (int i = 0; i < own->axes; i++) {
+        const double speed = magnitude(rig->velocity[i]);
+        const double left = own->stroke[i] - (rig->velocity[i] < 0.0 ? -rig->applied[i] : rig->applied[i]);
+        if (speed > 0.0) time = smaller(time, 2.0 * larger(left, 0.0) / speed);
+    }
+    return time;
 }
 
 /* ---- 3. The session ---------------------------------------------------------------------------------------------- */
@@ -250,24 +310,34 @@ static size_t measurement(hr_rig *rig, int64_t now, uint8_t *answer) {
     return seal(answer, &d, count, now, rig->key);
 }
 
-/* The fastest point of the way to safety is at 1.875 times its mean speed: it lasts long enough to keep to the rate. */
+/* The way to safety lasts long enough to keep to the rate, and to the acceleration of the settings. */
 static double time_of_way(const hr_rig *rig) {
-    double longest = rig->settings->return_time;
-    for (int i = 0; i < rig->settings->axes; i++)
-        longest = larger(longest, 1.875 * magnitude(rig->to[i] - rig->from[i]) / rig->settings->rate[i]);
+    const hr_settings *own = rig->settings;
+    double longest = own->return_time;
+    for (int i = 0; i < own->axes; i++) {
+        const double distance = magnitude(rig->to[i] - rig->from[i]);
+        longest = larger(longest, FASTEST * distance / own->rate[i]);
+        if (own->braking != NULL) longest = larger(longest, root(SHARPEST * distance / own->braking[i]));
+    }
     return longest;
 }
 
+/* Brake, and then hold or return.  After an emergency stop or a fault nothing returns: the rig, or what it knows of
+ * itself, is not to be relied on. */
 static void make_safe(hr_rig *rig, uint32_t code, const hr_change *why, int64_t now) {
-    const int n = rig->settings->axes;
-    const bool returns = rig->settings->return_time > 0.0 && code != HR_EMERGENCY_STOP; /* after it nothing may move */
+    const bool emergency = is_emergency(code);
+    const bool returns = rig->settings->return_time > 0.0 && !emergency;
     rig->state = HR_SAFE;
     rig->code = code;
-    hold(rig);
-    copy(rig->goal, rig->from, n);
-    copy(returns ? rig->home : rig->from, rig->to, n);
+    find_velocity(rig, now);
     rig->way_time = 0.0;
-    rig->way_end = time_of_way(rig);
+    rig->brake_end = time_to_brake(rig, emergency);
+    for (int i = 0; i < rig->settings->axes; i++) {
+        rig->from[i] = rig->applied[i] + 0.5 * rig->velocity[i] * rig->brake_end;
+        rig->to[i] = returns ? rig->home[i] : rig->from[i];
+        rig->goal[i] = rig->applied[i];
+    }
+    rig->way_end = rig->brake_end + (returns ? time_of_way(rig) : 0.0);
     if (rig->settings->in_step) rig->next_step = now; /* from here on its own clock leads it */
     tell(rig, why);
 }
@@ -278,15 +348,24 @@ static void make_safe_by(hr_rig *rig, uint32_t code, hr_cause cause, int64_t now
     make_safe(rig, code, &why, now);
 }
 
-/* The next point of the way to safety: velocity and acceleration are zero at both ends.  Its time is that of the steps:
- * one that the machine missed makes the way longer, but never makes it jump. */
+/* The next point of the way to safety: the velocity falls to zero in equal parts, and then velocity and acceleration are
+ * zero at both ends of the way home.  Its time is that of the steps: one that the machine missed makes the way longer,
+ * but never makes it jump. */
 static void advance_to_safety(hr_rig *rig, double seconds) {
-    double x, done;
+    const double all = rig->way_end - rig->brake_end;
+    double x, done, left;
     rig->way_time += seconds;
-    x = rig->way_time < rig->way_end ? rig->way_time / rig->way_end : 1.0;
+    left = larger(rig->brake_end - rig->way_time, 0.0);
+    x = rig->way_time < rig->way_end ? larger(rig->way_time - rig->brake_end, 0.0) / all : 1.0;
     done = x * x * x * (10.0 + x * (6.0 * x - 15.0));
-    for (int i = 0; i < rig->settings->axes; i++)
-        rig->goal[i] = x < 1.0 ? rig->from[i] + done * (rig->to[i] - rig->from[i]) : rig->to[i];
+    for (int i = 0; i < rig->settings->axes; i++) {
+        if (left > 0.0) rig->goal[i] = rig->from[i] - 0.5 * rig->velocity[i] * left * left / rig->brake_end;
+        else rig->goal[i] = x < 1.0 ? rig->from[i] + done * (rig->to[i] - rig->from[i]) : rig->to[i];
+    }
+}
+
+static hr_cause cause_of(uint32_t code) {
+    return code == HR_OWN_LIMIT ? HR_HARDWARE_LIMIT : code == HR_FAULT ? HR_FAULTY : HR_STOPPED;
 }
 
 static size_t take_step(hr_rig *rig, int64_t now, uint8_t *answer) {
@@ -296,8 +375,11 @@ static size_t take_step(hr_rig *rig, int64_t now, uint8_t *answer) {
     uint32_t code;
     if (moving) advance_to_safety(rig, seconds);
     code = follow(rig, seconds);
-    if (code != 0 && rig->state == HR_ARMED)
-        make_safe_by(rig, code, code == HR_OWN_LIMIT ? HR_HARDWARE_LIMIT : HR_STOPPED, now);
+    if (code != 0) {
+        make_safe_by(rig, code, cause_of(code), now);
+        advance_to_safety(rig, seconds);
+        (void)follow(rig, seconds);
+    }
     if (rig->state == HR_ARMED || moving || is_moving_to_safety(rig)) length = measurement(rig, now, answer);
     if (moving && !is_moving_to_safety(rig)) tell_cause(rig, HR_AT_REST);
     return length;
@@ -396,8 +478,9 @@ static size_t arm(hr_rig *rig, const Heard *d, hr_bits key, uint64_t from, int64
     rig->sent = 0;
     rig->tick = d->tick;
     rig->expires = now + rig->lease;
-    hold(rig);
+    hold_as_measured(rig);
     copy(rig->goal, rig->home, rig->settings->axes);
+    for (int i = 0; i < rig->settings->axes; i++) rig->moved[i] = rig->sharpest[i] = 0.0;
     tell_cause(rig, HR_NOW_ARMED);
     return measurement(rig, now, answer);
 }
@@ -465,7 +548,7 @@ static size_t obey_stop(hr_rig *rig, const Heard *d, int64_t now, uint8_t *answe
     else rig->counter[HR_ACCEPTED]++;
     if (rig->state != HR_ARMED) return measurement(rig, now, answer);
     rig->state = HR_IDLE;
-    hold(rig);
+    copy(rig->applied, rig->goal, rig->settings->axes);
     length = measurement(rig, now, answer);
     rig->session = 0;
     tell_cause(rig, HR_NOW_IDLE);
@@ -530,7 +613,7 @@ size_t hr_tick(hr_rig *rig, int64_t now, uint8_t answer[HR_LONGEST]) {
 
 size_t hr_stop(hr_rig *rig, int64_t now, uint8_t answer[HR_LONGEST]) {
     if (rig->state == HR_IDLE) return 0;
-    if (rig->state == HR_ARMED || is_moving_to_safety(rig)) make_safe_by(rig, HR_EMERGENCY_STOP, HR_STOPPED, now);
+    if (may_be_stopped(rig, HR_EMERGENCY_STOP)) make_safe_by(rig, HR_EMERGENCY_STOP, HR_STOPPED, now);
     return measurement(rig, now, answer);
 }
 
@@ -545,7 +628,8 @@ static const char *wrong_with(const hr_settings *own) {
     if (own->actuate == NULL || own->measure == NULL || own->random == NULL) return "actuate, measure, random: functions";
     if (own->stroke == NULL || own->rate == NULL || own->largest_step == NULL) return "limits: of each axis";
     for (int i = 0; i < own->axes; i++)
-        if (!(own->stroke[i] > 0.0 && own->rate[i] > 0.0 && own->largest_step[i] > 0.0) || !is_number(own->rate[i]))
+        if (!(own->stroke[i] > 0.0 && own->rate[i] > 0.0 && own->largest_step[i] > 0.0) || !is_number(own->rate[i]) ||
+            (own->braking != NULL && !(own->braking[i] > 0.0)))
             return "limits: above 0, the rate finite";
     return NULL;
 }
@@ -562,7 +646,8 @@ const char *hr_begin(hr_rig *rig, const hr_settings *settings, int64_t now) {
     rig->period = (int64_t)(settings->step * 1e9 + 0.5);
     rig->next_step = now + rig->period;
     rig->last_step = now;
-    hold(rig);
+    hold_as_measured(rig);
+    copy(rig->goal, rig->applied, settings->axes);
     return NULL;
 }
 

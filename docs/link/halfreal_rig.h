@@ -41,7 +41,7 @@ enum {
 
 enum { HR_HELLO = 1, HR_OFFER, HR_REFUSAL, HR_ARM, HR_COMMAND, HR_MEASUREMENT, HR_STOP };    /* kinds */
 enum { HR_IDLE = 1, HR_ARMED, HR_SAFE };                                                     /* states */
-enum { HR_NO_COMMAND = 1, HR_OWN_LIMIT, HR_EMERGENCY_STOP };                                 /* codes when safe */
+enum { HR_NO_COMMAND = 1, HR_OWN_LIMIT, HR_EMERGENCY_STOP, HR_FAULT };                       /* codes when safe */
 enum { HR_BUSY = 1, HR_OTHER_STEP, HR_OTHER_AXES, HR_LEASE_TOO_LONG, HR_OTHER_AUXILIARY };   /* codes of a refusal */
 enum { HR_ASKS_WHO = 1 };                                                                    /* code of a HELLO */
 
@@ -51,7 +51,7 @@ enum { HR_HELLOS, HR_ACCEPTED, HR_TRUNCATED, HR_FOREIGN, HR_CORRUPTED, HR_REPLAY
 
 /* A change of state, and what it is due to. */
 typedef enum { HR_NOW_ARMED, HR_NOW_IDLE, HR_LEASE_OVER, HR_BEYOND_STROKE, HR_STEP_TOO_LONG, HR_HARDWARE_LIMIT,
-               HR_STOPPED, HR_AT_REST } hr_cause;
+               HR_STOPPED, HR_FAULTY, HR_AT_REST } hr_cause;
 
 typedef struct {
     hr_cause cause;
@@ -68,6 +68,8 @@ typedef struct {
                              0: hold [s] */
     const double *stroke, *rate, *largest_step; /* of each axis: magnitude of a command, change of the position a
                              second, distance of a command from the position applied */
+    const double *braking; /* of each axis: largest acceleration with which it stops and returns [m/s^2]; NULL: that of the
+                             session's motion, at most 0.1 s long, and an emergency stop is at once */
     uint16_t axes, auxiliary;
     bool in_step;         /* one step and one measurement for each new command, instead of a clock of its own */
     uint8_t nature;       /* 1: simulated, 2: real.  Run files and reports say so */
@@ -76,8 +78,9 @@ typedef struct {
 
     void *context;        /* for the functions that follow, NULL is as good as any */
 
-    /* Called once a step with the positions to go to.  Returns 0; or, without moving, the code for which the rig must
-     * make itself safe: HR_OWN_LIMIT, HR_EMERGENCY_STOP. */
+    /* Called once a step with the positions to go to.  Returns 0, or, without moving, the code for which the rig must make
+     * itself safe: HR_OWN_LIMIT, after which it may return, or HR_EMERGENCY_STOP or HR_FAULT (a sensor, an interlock),
+     * after which it brakes and holds.  It is then called again in that step. */
     uint32_t (*actuate)(void *context, const double position[]);
     /* Read the sensors: displacements [m], forces [N], and auxiliary channels, each in the unit and at the place that
      * the definition gives it.  Called after each step, and when a session or a safe motion starts. */
@@ -110,8 +113,11 @@ typedef struct hr_rig {
     double applied[HR_AXES];  /* the position that the hardware was last given */
     double goal[HR_AXES];     /* where it is to go: the newest command, or the next point of its way to safety */
     double home[HR_AXES];     /* where it stood when armed */
-    double from[HR_AXES], to[HR_AXES];
-    double way_time, way_end; /* spent on the way from .. to, and in all [s] */
+    double from[HR_AXES], to[HR_AXES]; /* where braking ends, and the way home */
+    double moved[HR_AXES];    /* in the last step */
+    double sharpest[HR_AXES]; /* largest acceleration of the session so far */
+    double velocity[HR_AXES]; /* when it left for safety */
+    double way_time, brake_end, way_end; /* spent on the way to safety, at the end of braking, and in all [s] */
     double measured[2 * HR_AXES + HR_AUXILIARY];
 } hr_rig;
 

@@ -17,6 +17,8 @@
  *     --stroke        largest position to either side, each axis [0.250 m]
  *     --rate          fastest change of the position, each axis [0.5 m/s]
  *     --largest-step  of a command from the position applied, each axis [0.005 m]
+ *     --braking       largest acceleration with which it stops and returns, each axis [m/s^2; that of the session, and an
+ *                     emergency stop is at once]
  *     --return        when safe, return in this time to where the rig stood when armed [0: hold]; no faster than --rate
  *     --lease         longest lease it grants [1 s]
  *     --in-step       one step and one measurement for each new command, instead of a clock of its own
@@ -61,7 +63,7 @@ static const char *const counter_name[HR_COUNTERS] = {"hellos", "accepted", "tru
                                                       "replayed", "duplicated", "reordered", "lost", "missed"};
 static uint64_t sent, unsent;
 
-static double stroke[HR_AXES], rate[HR_AXES], largest_step[HR_AXES];
+static double stroke[HR_AXES], rate[HR_AXES], largest_step[HR_AXES], braking[HR_AXES];
 static hr_settings settings = {.step = 0.001, .longest_lease = 1.0, .stroke = stroke, .rate = rate,
                                .largest_step = largest_step, .axes = 1, .nature = NATURE, .name = NAME,
                                .actuate = hardware_actuate, .measure = hardware_measure};
@@ -108,6 +110,7 @@ static void print_change(void *context, const hr_rig *of, const hr_change *chang
     case HR_AT_REST: report("safe: at rest "); return;
     case HR_HARDWARE_LIMIT: report("safe: own limit "); return;
     case HR_STOPPED: report("safe: emergency stop "); return;
+    case HR_FAULTY: report("safe: fault "); return;
     case HR_LEASE_OVER:
         (void)snprintf(text, sizeof text, "safe: no valid command for %.3f s ", (double)of->lease / 1e9);
         break;
@@ -259,6 +262,7 @@ static uint16_t read_settings(int argc, char **argv) {
         {"lease", required_argument, NULL, 'l'},     {"in-step", no_argument, NULL, 'i'},
         {"stroke", required_argument, NULL, 'p'},    {"rate", required_argument, NULL, 'v'},
         {"largest-step", required_argument, NULL, 'd'}, {"address", required_argument, NULL, 'b'},
+        {"braking", required_argument, NULL, 'f'},
         {"key", required_argument, NULL, 'y'},       {"unauthenticated", required_argument, NULL, 'u'},
         {NULL, 0, NULL, 0}};
     all_axes(stroke, 0.250);
@@ -276,6 +280,10 @@ static uint16_t read_settings(int argc, char **argv) {
         case 'p': all_axes(stroke, positive(optarg, "--stroke [m]")); break;
         case 'v': all_axes(rate, positive(optarg, "--rate [m/s]")); break;
         case 'd': all_axes(largest_step, positive(optarg, "--largest-step [m]")); break;
+        case 'f':
+            all_axes(braking, positive(optarg, "--braking [m/s^2]"));
+            settings.braking = braking;
+            break;
         case 'b': own_address = network_address(optarg); break;
         case 'y': key_file = optarg; break;
         case 'u': no_key = optarg; break;
@@ -284,7 +292,7 @@ static uint16_t read_settings(int argc, char **argv) {
     }
     if (optind != argc - 1) {
         fprintf(stderr, "usage: rig PORT [--step SECONDS] [--axes N] [--auxiliary N] [--stiffness N/m] [--stroke M] "
-                        "[--rate M/S] [--largest-step M] [--return SECONDS] [--lease SECONDS] [--in-step] "
+                        "[--rate M/S] [--largest-step M] [--braking M/S^2] [--return SECONDS] [--lease SECONDS] [--in-step] "
                         "[--address ADDRESS] [--key FILE | --unauthenticated REASON]\n");
         exit(2);
     }
@@ -333,9 +341,10 @@ int main(int argc, char **argv) {
     }
     run(signal_fd);
 
-    if (rig.state == HR_ARMED) { /* the operator ends the rig: the controller is to know */
+    if (rig.state != HR_IDLE) { /* the operator ends the rig: it brakes, and the controller is to know */
         uint8_t said[HR_LONGEST];
         answer(said, hr_stop(&rig, clock_ns(), said), rig.peer);
+        while (rig.way_time < rig.way_end) answer(said, hr_tick(&rig, clock_ns(), said), rig.peer);
     }
     report("");
     return EXIT_SUCCESS;

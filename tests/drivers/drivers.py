@@ -6,11 +6,15 @@ import ctypes
 import math
 import os
 import signal
+import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 from halfreal.contracts.driver import Driver, Opening
+from halfreal.drivers.simulated import SimulatedDriver
 
 
 class Telling(Driver):
@@ -61,6 +65,34 @@ class Telling(Driver):
     def close(self) -> None:
         self.safe()
         self.tell("close")
+
+
+class Contended(SimulatedDriver):
+    """Writes down when its write was called, while a thread of its own takes the interpreter now and then."""
+
+    def open(self, opening: Opening) -> None:
+        settings = dict(opening.settings)
+        self.file, self.at = Path(str(settings.pop("file"))), list[tuple[int, float]]()
+        super().open(replace(opening, settings=settings))
+        self.closed = threading.Event()
+        self.other = threading.Thread(target=self.take_interpreter, daemon=True)
+        self.other.start()
+
+    def take_interpreter(self) -> None:
+        held = ctypes.PyDLL(None).usleep  # a call that does not release the interpreter's lock
+        random = Random(1)
+        while not self.closed.wait(random.uniform(0.0, 0.01)):
+            held(random.randrange(1000, 5000))
+
+    def write(self, commands: Sequence[float]) -> None:
+        self.at.append((time.monotonic_ns(), float(commands[0])))
+        super().write(commands)
+
+    def close(self) -> None:
+        self.closed.set()
+        self.other.join()
+        self.file.write_text("".join(f"{when} {value!r}\n" for when, value in self.at))
+        super().close()
 
 
 class Incomplete:

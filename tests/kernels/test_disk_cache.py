@@ -87,3 +87,23 @@ def test_the_folder_does_not_grow_without_end(there: Path, monkeypatch: pytest.M
     for name in ("three", "four", "five", "six"):
         found(name)
     assert len(list(there.iterdir())) <= 3
+
+
+def test_an_entry_that_was_signed_with_another_secret_is_not_taken(
+    there: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever can write to the folder, but cannot read the secret, adds no code."""
+    with monkeypatch.context() as patch:
+        patch.setattr(disk_cache, "_key", lambda: bytes(32))
+        found()
+    assert not found() and "damaged" in capfd.readouterr().err
+    assert found()
+
+
+def test_without_a_secret_nothing_is_kept(there: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> bytes:
+        raise PermissionError("other users could read 'secret'")
+
+    monkeypatch.setattr(disk_cache, "_key", refuse)
+    assert not found() and not found()
+    assert not there.exists() and "other users could read 'secret'" in capfd.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from links.both_ends import built_library
 from links.reference import Start, running
 
 LINK = Path(__file__).parents[2] / "docs" / "link"
@@ -29,6 +31,14 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # judged with every access and every sum watched, where the compiler has what that takes
     subprocess.run([*build, *SANITIZED], capture_output=True, check=False)
     return rig
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler: there is no cc on PATH")
+    return built_library(tmp_path_factory.mktemp("library"), compiler)
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def test_measurements_older_than_the_limit_are_a_fault_and_the_last_ones_stand(e
     assert (fault(loop), value(loop, "link.stale")) == ("", 0.0)
     loop.parameter("link.receive")["warn"] = 0.0
     loop.run(1)
-    assert (fault(loop), value(loop, "link.stale")) == ("", 1.0)
+    assert (fault(loop), value(loop, "link.stale")) == ("", 2.0)
     loop.parameter("link.receive")["trip"] = 0.0
     loop.run(1)
     assert "limits.stale.trip" in fault(loop)

@@ -165,6 +165,18 @@ def test_a_controller_paced_by_its_rig_waits_for_the_next_measurement_only(contr
     assert end["link.late"] == 0.0
 
 
+def test_a_controller_by_its_clock_shows_that_measurements_are_missing(controller):
+    """From the fourth period without one, until one comes; not when one or two are late."""
+    end = controller(waits=False, trip=LEASE)
+    end.come([(1.0, measurement(2, 0.3)), (4.0, measurement(3, 0.3)), (20.5, measurement(4, 0.3))])
+    shown = []
+    for at in np.arange(1.1, 24.0, PERIOD):
+        assert end.step(at) == 0
+        shown.append(end["link.stale"])
+    missing = [at - 4.1 > 2.999 * PERIOD and at < 20.5 for at in np.arange(1.1, 24.0, PERIOD)]
+    assert shown == [controller_end.HELD if one else 0.0 for one in missing]
+
+
 @pytest.mark.parametrize("waits", [False, True], ids=["own clock", "paced by the rig"])
 def test_measurements_are_stale_once_they_are_as_old_as_the_limit(controller, waits):
     end = controller(waits=waits, trip=LEASE)

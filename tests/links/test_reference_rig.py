@@ -167,8 +167,9 @@ def test_stop_makes_it_idle_where_it_stands_and_a_second_session_works(start: St
         assert second.stop().state == IDLE
 
 
-def test_stopped_on_its_way_it_stays_there(start: Start) -> None:
-    rig = start()
+def test_stopped_on_its_way_it_keeps_the_position_applied(start: Start) -> None:
+    """No step of the command: the actuator of the simulation comes to rest there with its lag."""
+    rig = start("--rate", "0.5")
     with Controller(rig.port, STEP) as controller:
         controller.arm(LONG)
         controller.send(controller.next(COMMAND, (0.2,)))
@@ -178,9 +179,11 @@ def test_stopped_on_its_way_it_stays_there(start: Start) -> None:
         assert last.state == IDLE
         assert got.channels[0] <= last.channels[0] < 0.2
         offer = last
-        while offer.timestamp < last.timestamp + 20 * STEP * 1e9:
+        while offer.timestamp < last.timestamp + 400 * STEP * 1e9:
             offer = controller.hello()
-        assert offer.channels[:2] == last.channels
+        moved = offer.channels[0] - last.channels[0]
+        assert 0.0 <= moved <= 0.5 * LAG * 1.001  # it was no further behind than its lag at its rate
+        assert controller.hello().channels[0] == pytest.approx(offer.channels[0], abs=1e-12)
 
 
 @pytest.mark.parametrize("options", [(), ("--in-step",)], ids=["own clock", "in step"])

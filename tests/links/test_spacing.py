@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfreal.kernels.spacing import SHORTEST, SUSTAINED
 from halfreal.links import controller_end, rig_command
 from halfreal.links.controller_end import ControllerEnd
 from halfreal.links.rig_command import OwnLimits
@@ -20,6 +19,8 @@ from links.scripted import Scripted
 
 PERIOD = 1_000_000
 """Nanoseconds."""
+SHORTEST, SUSTAINED = 0.5, 0.999
+"""Shares of a period that docs/safety.md and docs/link.md promise."""
 RATE = 0.2
 DELAYS = st.lists(st.one_of(st.just(0), st.integers(0, PERIOD), st.integers(0, 400 * PERIOD)), min_size=2, max_size=40)
 """Times that pass between two ticks: none in a burst, hundreds of periods in a stall."""
@@ -64,11 +65,26 @@ def test_a_rig_without_a_clock_does_not_make_the_test_run_fast(ticks: int) -> No
         assert end.time - begin >= (ticks - 2) * SUSTAINED * PERIOD
 
 
+@given(stall=st.integers(2, 500), ticks=st.integers(4, 60))
+def test_time_lost_in_a_stall_is_not_made_up(stall: int, ticks: int) -> None:
+    """But for one period, after a stall commands leave no faster than they do without one."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        end = sender(monkeypatch)
+        for _ in range(3):
+            end.step(0.0)
+        end.time += stall * PERIOD
+        end.step(0.0)
+        begin = end.time
+        for _ in range(ticks):
+            end.step(0.0)
+        assert end.time - begin >= (ticks * SUSTAINED - 1.0) * PERIOD
+
+
 # The rig's end
 
 
 def limited(monkeypatch: pytest.MonkeyPatch, *, waits: bool, furthest: float = np.inf) -> Scripted:
-    limits = OwnLimits(*(np.array([x]) for x in (0.05, RATE, furthest, 0.01)))
+    limits = OwnLimits(*(np.array([x]) for x in (0.05, RATE, furthest, 0.01, np.inf)))
     session = RigSession(KEY, LONG, NoWire())
     rig = ends.rig_end(NoWire(), limits=limits)
     block = rig.command_block(session, np.zeros(1), waits=waits, returns=True, return_time=0.01)
@@ -130,6 +146,6 @@ def test_a_return_at_the_end_of_the_lease_is_no_faster_than_the_rate_limit(monke
 
 
 def test_the_offer_holds_the_rigs_own_limits() -> None:
-    limits = OwnLimits(*(np.array([x]) for x in (0.05, RATE, 0.01, 0.01)))
+    limits = OwnLimits(*(np.array([x]) for x in (0.05, RATE, 0.01, 0.01, np.inf)))
     assert limits.offered() == (0.05, RATE, 0.01)
     assert OwnLimits.none(1).offered() == (np.inf,) * 3

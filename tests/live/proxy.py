@@ -56,6 +56,19 @@ class Datagram:
         """The same with other values, and a tag that fits on a link without a secret."""
         return sealed(self.data[: HEADER.size] + struct.pack(f"<{len(channels)}d", *channels))
 
+    def with_state(self, state: int, code: int) -> bytes:
+        """The same with another state of the rig."""
+        return sealed(self.data[:48] + struct.pack("<II", state, code) + self.data[56:-16])
+
+    @property
+    def state(self) -> int:
+        return int(HEADER.unpack_from(self.data)[9])
+
+    @property
+    def answers(self) -> int:
+        """The newest sequence that its sender has received."""
+        return int(HEADER.unpack_from(self.data)[6])
+
     def with_session(self, session: int) -> bytes:
         return sealed(self.data[:8] + struct.pack("<Q", session) + self.data[16:-16])
 

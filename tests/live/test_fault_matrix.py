@@ -4,7 +4,8 @@
 
 Real processes: the controller's loop and recorder, the rig on a clock of its own, and a proxy between them that loses
 and falsifies.  The witnesses are the rig's own record, by its own clock, and the times at which commands left the
-controller.  What is expected is the table of docs/safety.md, written out in ``expected``.
+controller, with the newest measurement that each had received.  What is expected is the table of docs/safety.md,
+written out in ``expected``.
 """
 
 from __future__ import annotations
@@ -30,11 +31,16 @@ from live.proxy import COMMAND, MEASUREMENT, Datagram, Proxy
 
 RATE, FORCE, AWAY, STALL = 0.2, 200.0, 3e-3, 0.06
 """Limits [m/s] and [N], where the rig stands at first [m], and how long things are held up [s]."""
+SAFE_STATE, OWN_FAULT = 3, 4
+BRAKING, MISSING = 0.1, 3.0
+"""What docs/safety.md promises: the longest braking after a trip [s], and periods without a measurement."""
 LIMITS: dict[str, object] = {
     "limits.command.trip": "20 mm",
     "limits.command_rate.trip": f"{RATE} m/s",
     "limits.force.trip": f"{FORCE} N",
     "limits.return_time": "0.08 s",
+    "auxiliary.pressure.unit": "kN",
+    "auxiliary.pressure.reads": "rig.force",
 }
 TEST: dict[str, object] = {
     **LIMITS,
@@ -47,6 +53,7 @@ TEST: dict[str, object] = {
     "limits.stale.trip": "5 s",
     "limits.lateness.trip": "5 s",
     "link.lease": "5 s",
+    'limits.channels."measured.pressure".trip': "5 kN",
 }
 LONG: dict[str, dict[str, object]] = {
     "running": {"timing.duration": "0.4 s"},
@@ -56,14 +63,22 @@ LONG: dict[str, dict[str, object]] = {
 """The state in which something is to happen lasts long enough for a busy machine not to miss it."""
 STATES = {"armed": ARMED, "ramping": RAMPING, "running": RUNNING, "ramp-down": RAMP_DOWN, "tripped": TRIPPED}
 EVENTS = (
-    "stop", "emergency stop", "controller held up", "rig held up", "datagrams lost", "not a number", "force",
-    "record fails",
+    "stop", "emergency stop", "controller held up", "rig held up", "datagrams lost", "measurements lost",
+    "not a number", "force", "auxiliary not a number", "auxiliary", "rig fault", "record fails",
 )  # fmt: skip
+HALTING = ("emergency stop", "not a number", "force", "auxiliary not a number", "auxiliary", "rig fault")
+"""What ends a return."""
+STALLS = ("controller held up", "rig held up", "datagrams lost", "measurements lost")
 OPERATOR, RECORD = "emergency stop by the operator", "the record can no longer be written"
-NOT_FINITE, BEYOND = (
-    "measured.force was nan, not a finite number",
-    "measured.force was 500 N, beyond its limit of 200 N",
-)
+REASONS = {
+    "emergency stop": OPERATOR,
+    "record fails": RECORD,
+    "not a number": "measured.force was nan, not a finite number",
+    "force": "measured.force was 500 N, beyond its limit of 200 N",
+    "auxiliary not a number": "measured.pressure was nan, not a finite number",
+    "auxiliary": "measured.pressure was 6 kN, beyond its limit of 5 kN",
+    "rig fault": "block 'link.receive': the rig went to its safe state: a rig fault",
+}
 
 
 @dataclass
@@ -71,16 +86,26 @@ class Line:
     """What the proxy does to datagrams at the moment."""
 
     loses: bool = False
+    one_way: bool = False
+    """Only measurements are lost."""
     force: float | None = None
+    auxiliary: float | None = None
+    fault: bool = False
 
     def commands(self, datagram: Datagram) -> list[bytes]:
-        return [] if self.loses and datagram.kind == COMMAND else [datagram.data]
+        return [] if self.loses and not self.one_way and datagram.kind == COMMAND else [datagram.data]
 
     def measurements(self, datagram: Datagram) -> list[bytes]:
         if datagram.kind != MEASUREMENT:
             return [datagram.data]
-        if self.force is not None:
-            return [datagram.with_channels((datagram.channels[0], self.force))]
+        if self.fault:
+            return [datagram.with_state(SAFE_STATE, OWN_FAULT)]
+        if self.force is not None or self.auxiliary is not None:
+            displacement, force, auxiliary = datagram.channels
+            force = force if self.force is None else self.force
+            return [
+                datagram.with_channels((displacement, force, auxiliary if self.auxiliary is None else self.auxiliary))
+            ]
         return [] if self.loses else [datagram.data]
 
 
@@ -88,21 +113,16 @@ def expected(state: str, event: str, on_trip: str) -> tuple[str, str, str]:
     """Outcome, reason (its beginning) and where the rig ends: "held" or "home"."""
     after_a_trip = "home" if on_trip == "return" and state != "armed" else "held"  # nothing moves before the start
     if state == "tripped":  # by a record that fails, before the event: that stays the reason
-        halted = event in ("emergency stop", "not a number", "force")
-        return "tripped", RECORD, "held" if halted else after_a_trip
+        return "tripped", RECORD, "held" if event in HALTING else after_a_trip
     if event == "stop":
         if state == "armed":
             return "stopped", "by the operator", "held"
         return ("completed", "", "home") if state == "ramp-down" else ("stopped", "by the operator", "home")
-    if event == "emergency stop":
-        return "tripped", OPERATOR, "held"
-    if event == "not a number":  # a return would be blind
-        return "tripped", NOT_FINITE, "held"
-    if event == "force":
-        return "tripped", BEYOND, after_a_trip
-    if event == "record fails":
-        return "tripped", RECORD, after_a_trip
-    return "completed", "", "home"  # held up, or lost: it goes on
+    if event in STALLS:
+        return "completed", "", "home"
+    # an emergency stop holds; without its sensors, or after a fault, a return would be blind
+    held = event in ("emergency stop", "not a number", "auxiliary not a number", "rig fault")
+    return "tripped", REASONS[event], "held" if held else after_a_trip
 
 
 @pytest.fixture(scope="module")
@@ -133,14 +153,20 @@ def happen(event: str, session: halfreal.Session, rig: Rig, line: Line) -> None:
         held_up(os.getpid(), STALL)
     elif event == "rig held up":
         held_up(rig.pid, STALL)
-    elif event == "datagrams lost":
-        line.loses = True
+    elif event in ("datagrams lost", "measurements lost"):
+        line.one_way, line.loses = event == "measurements lost", True
         subprocess.run(["sleep", str(STALL)], check=True)
         line.loses = False
     elif event == "not a number":
         line.force = math.nan
     elif event == "force":
         line.force = 500.0
+    elif event == "auxiliary not a number":
+        line.auxiliary = math.nan
+    elif event == "auxiliary":
+        line.auxiliary = 6.0
+    elif event == "rig fault":
+        line.fault = True
     else:
         session._words()[REQUEST] = RECORD_FAILS
 
@@ -179,6 +205,7 @@ def test_the_rig_moves_within_its_limits_and_the_test_ends_as_promised(
     how = {"limits.on_trip": on_trip}
     if on_trip not in rigs_of_the_matrix:
         rigs_of_the_matrix[on_trip] = Rig(tmp_path_factory.mktemp("rig"), changes=LIMITS | how)
+        rigs_of_the_matrix[on_trip].auxiliary = 1
     rig, line = rigs_of_the_matrix[on_trip], Line()
     rig.go_home(AWAY)
     with Proxy(rig.port, line.commands, line.measurements) as proxy:
@@ -190,7 +217,7 @@ def test_the_rig_moves_within_its_limits_and_the_test_ends_as_promised(
         with armed_as_checked(session):
             reach(state, session)
             happen(event, session, rig, line)
-            if state == "armed" and event in ("controller held up", "rig held up", "datagrams lost"):
+            if state == "armed" and event in STALLS:
                 session.start()
             session.wait()
             run = session.finish()
@@ -198,6 +225,9 @@ def test_the_rig_moves_within_its_limits_and_the_test_ends_as_promised(
     outcome, reason, ends = expected(state, event, on_trip)
     assert run.outcome == outcome and run.reason.startswith(reason), run.reason
     assert_within_limits(record, proxy)
+    assert_not_blind(proxy)
+    if event == "stop" and state in ("ramping", "running"):
+        assert_smooth(run)
     if ends == "home":
         assert column(record, "command")[-1] == pytest.approx(0.0, abs=1e-12)
     else:
@@ -221,13 +251,50 @@ def assert_within_limits(record: Run, proxy: Proxy) -> None:
     assert np.all(moved <= RATE * apart * (1.0 + 1e-6)), "a speed at which commands left the controller"
 
 
+def assert_not_blind(proxy: Proxy) -> None:
+    """With each command goes the number of the newest measurement received: without newer ones it soon stays.
+
+    A command is blind if the one before it was sent, after the first with that number, later than the controller may
+    wait for a measurement and then look for one.  What brakes already comes to rest.
+    """
+    sent = [one for one in proxy.heard if one.kind == COMMAND]
+    first, way = sent[0], 0.0
+    for before, one in itertools.pairwise(sent):
+        last, way = way, one.channels[0] - before.channels[0]
+        blind = 1e-9 * (before.timestamp - first.timestamp)
+        if one.answers != first.answers:
+            first = one
+        elif blind > (MISSING + 1.0) * STEP:
+            brakes = abs(way) < abs(last) and way * last > 0.0 and blind < 2.0 * BRAKING
+            assert way == 0.0 or brakes, "it moved without measurements"
+
+
+def assert_smooth(run: Run) -> None:
+    """A stop leaves with the velocity of the command, and with no larger acceleration than the test had."""
+    command, modes = column(run, "command"), column(run, "guard.mode")
+    stops = int(np.flatnonzero(modes == RAMP_DOWN)[0])
+    ways, paused = np.diff(command), np.flatnonzero(column(run, "link.stale"))
+    if stops < 3 or np.any(np.abs(paused - stops) < 3):  # it had just begun, or was held in any case
+        return
+    own = max(np.abs(np.diff(ways[: stops - 1])).max(), abs(ways[stops - 2]) * STEP / 0.08)  # at most the soft stop
+    braking = math.ceil(abs(ways[stops - 2]) / own)
+    assert np.abs(np.diff(ways[stops - 2 : stops + braking - 2])).max(initial=0.0) <= own * (1.0 + 1e-6)
+
+
 def assert_held(run: Run, record: Run) -> None:
-    """From the event on, which no tick comes after but those of the hold, the command stays."""
+    """From the event on, which no tick comes after but those of the hold, the command stays, once it has braked."""
     command, modes = column(run, "command"), column(run, "guard.mode")
     if np.any(modes == TRIPPED):
         halted = np.flatnonzero(column(run, "guard.halted"))
-        first = halted[0] if halted.size else np.flatnonzero(modes == TRIPPED)[0]
-        assert np.all(command[first:] == command[first])
+        tripped = int(np.flatnonzero(modes == TRIPPED)[0])
+        first = int(halted[0]) if halted.size else tripped
+        at_once = halted.size or run.reason == OPERATOR or "not a finite number" in run.reason
+        ways = np.abs(np.diff(command[max(first - 1, 0) :]))
+        if at_once:
+            assert np.all(command[first:] == command[first])
+        else:
+            assert np.all(np.diff(ways) <= 1e-12), "it did not only brake"
+            assert np.all(ways[math.ceil(BRAKING / STEP) + 1 :] == 0.0)
     else:
         assert np.all(command == command[0]) and command[0] == AWAY
     assert column(record, "command")[-1] == command[-1]

@@ -28,7 +28,8 @@ def bar(where: str) -> halfreal.Definition:
     data["virtual"]["initial_velocity"] = ["0 m/s", "0.05 m/s"]
     data["rig"]["sensors"] = {}
     data["limits"]["stale"]["trip"] = "20 s"
-    data["acceptance"] = {"synchronisation": "none", "fidelity": "none"}  # so short a piece tells no errors
+    # so short a piece shows no errors, and the bar of the gallery has less than 3 dB for a stiffer specimen
+    data["acceptance"] = {"synchronisation": "none", "fidelity": "none", "gain_margin": "none"}
     data["link"].update(rig=where, lease="10 s")
     return halfreal.Definition.model_validate(data)
 

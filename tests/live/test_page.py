@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from live.pages import Browser, address
 from live.processes import STEP, Process, Rig, assert_every_tick, begun, column, controller, wait_for
 from live.slow import SPRING, TICKS, SlowRig, slow_file
 from live.terminal import Terminal
-from live.test_operator import LONG, SOFT, assert_stopped_by_operator
+from live.test_operator import LONG, SOFT, assert_stopped_by
 
 PAGE = ("--page",)
 SCRIPT = "<script>alert(1)</script>"
@@ -59,7 +60,7 @@ def test_a_test_is_checked_armed_started_and_stopped_from_its_page(tmp_path: Pat
         assert not Browser(used).entered, "a token works once"
         browser.ran_for(0.1)
         watcher = Browser(address(process, "watch")).look()
-        assert "view-only" in watcher.say("emergency stop")["refused"]
+        assert "view-only" in watcher.say("stop")["refused"]
         assert browser.told["status"]["released"] == 0 and browser.say("release") == {"refused": ""}
         browser.until(lambda told: told["status"]["released"] == 1, "the release")
         assert browser.say("note", text="a bolt is loose") == {"refused": ""}
@@ -104,7 +105,7 @@ def test_a_page_that_is_killed_leaves_the_test_alone_and_comes_back_with_its_ope
         browser.close()
         assert process.ends() == 1
         record = rig.record()
-    assert_stopped_by_operator(halfreal.load_run(tmp_path / "run.h5"), record)
+    assert_stopped_by(halfreal.load_run(tmp_path / "run.h5"), record)
 
 
 def test_the_terminal_works_with_a_page_and_when_that_is_killed(tmp_path: Path, rig: Rig) -> None:
@@ -121,7 +122,7 @@ def test_the_terminal_works_with_a_page_and_when_that_is_killed(tmp_path: Path, 
         process.press(" ")
         assert process.ends() == 1
         record = rig.record()
-    assert_stopped_by_operator(halfreal.load_run(tmp_path / "run.h5"), record)
+    assert_stopped_by(halfreal.load_run(tmp_path / "run.h5"), record)
 
 
 def test_a_page_that_is_held_up_holds_up_nobody(tmp_path: Path, rig: Rig) -> None:
@@ -147,9 +148,27 @@ def test_a_test_that_nobody_operates_any_more_does_what_its_definition_says(tmp_
         assert process.ends() == 1
     run = halfreal.load_run(tmp_path / "run.h5")
     assert run.outcome == "stopped"
-    (note,) = [event.text for event in run.events if event.channel == "operator"]
-    assert "no operator's view has been connected for 5 s; the test is stopped smoothly" in note
+    (alone,) = [event.text for event in run.events if event.channel == "page"]
+    said = re.fullmatch(r"no operator's view has been connected for (\d+\.\d) s; the test is stopped smoothly", alone)
+    assert said and float(said[1]) >= 5.0
+    because = f"because no operator's view has been connected for {said[1]} s (real_time.unattended) at "
+    assert run.reason.startswith(because) and "operator" not in run.reason.removeprefix(because)
     assert column(run, "command")[-1] == 0.0
+
+
+def test_a_viewer_on_the_same_computer_stops_in_an_emergency(tmp_path: Path, rig: Rig) -> None:
+    with controller(tmp_path, rig.port, LONG, options=PAGE) as process:
+        watcher = Browser(address(process, "watch")).look()
+        browser = started(process)
+        browser.ran_for(0.1)
+        assert watcher.say("emergency stop") == {"refused": ""}
+        over = browser.until(lambda told: told.get("over"), "the end")
+        assert over["text"] == "tripped: emergency stop by a viewer of the page (view 1)"
+        browser.close()
+        watcher.close()
+        assert process.ends() == 1
+        record = rig.record()
+    assert_stopped_by(halfreal.load_run(tmp_path / "run.h5"), record, "a viewer of the page (view 1)")
 
 
 def test_a_slow_test_is_paused_stepped_and_hurried_from_its_page(tmp_path: Path) -> None:

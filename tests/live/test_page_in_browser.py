@@ -25,7 +25,7 @@ from playwright.sync_api import sync_playwright
 import halfreal
 from live.pages import address
 from live.processes import PATIENCE, Process, Rig, column, controller, tripped_at, wait_for
-from live.test_operator import LONG, assert_stopped_by_operator
+from live.test_operator import LONG, assert_stopped_by
 from live.test_page import PAGE, page_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -140,7 +140,7 @@ def test_an_operator_arms_starts_watches_and_stops(tmp_path: Path, rig: Rig, vie
         assert process.ends() == 1
         record = rig.record()
     run = halfreal.load_run(tmp_path / "run.h5")
-    assert_stopped_by_operator(run, record)
+    assert_stopped_by(run, record)
     assert 0.0 <= tripped_at(run) * run.step - pressed < STATED
 
 

@@ -71,6 +71,32 @@ def test_a_driver_that_fails_makes_the_rig_safe_and_both_records_say_why(tmp_pat
     assert np.ptp(command[np.flatnonzero(state == SAFE)[0] :]) == 0.0, "it moved after it was safe"
 
 
+@pytest.mark.parametrize("on_trip", ["hold", "return"])
+@pytest.mark.parametrize(
+    ("emergency", "why"), [(True, "emergency stop: channel e_stop"), (False, "interlock: channel")]
+)
+def test_an_interlock_that_opens_at_the_rig_trips_over_the_link_and_nothing_returns(
+    tmp_path: Path, emergency: bool, why: str, on_trip: str
+) -> None:
+    """The rig end holds, and so does the controller, although the test returns on a trip."""
+    changes = {"channels.inputs.e_stop.emergency": emergency, "limits.on_trip": on_trip}
+    path = tmp_path / "rig.toml"
+    failing = bench(0, fails_after=RESPONDS, fails_by="interlock")
+    path.write_text(to_toml(with_values(failing, changes)))
+    rig = Process(tmp_path, "serve", "serve", str(path), "--once", "-o", str(tmp_path / "rig.h5"))
+    port = int(rig.until(r"listening on 127\.0\.0\.1:(\d+)")[1])
+    done = halfreal.run(with_values(bench(port), changes), tmp_path / "run.h5")
+    assert done.outcome == "tripped"
+    assert "a rig fault (sensor, interlock or driver)" in done.reason
+    rig.process.wait()
+    own = halfreal.load_run(tmp_path / "rig.h5")
+    assert own.outcome == "tripped" and why in own.reason, own.reason
+    command, state = column(own, "command"), column(own, "rig.state")
+    safe = np.flatnonzero(state == SAFE)[0]
+    assert np.ptp(command[safe - 1 :]) == 0.0, "it moved after it was safe"
+    assert np.abs(column(own, "command")).max() > 1e-4
+
+
 @pytest.mark.parametrize(
     ("how", "why"),
     [

@@ -15,6 +15,7 @@ import halfreal
 from halfreal.live.site import SiteSession
 from halfreal.live.slow_operator import RefusedError
 from halfreal.runs.run import Run
+from halfreal.sites.listener import PortError
 from live.processes import Process, column, wait_for
 from live.slow import SPRING, SlowRig, slow_file
 from sites.by_hand import COMMIT, DIE, INITIAL, MASS, TRIAL, HandClient, header
@@ -192,7 +193,7 @@ def test_two_sites_at_one_port(tmp_path: Path, rig: SlowRig) -> None:
             slow_file(tmp_path / "b.toml", rig.port, SPRING, SITE, {"virtual.listen": f"127.0.0.1:{port}"})
         )
         other = SiteSession(taken, tmp_path / "other.h5")
-        with pytest.raises(RefusedError, match=f"cannot listen on 127.0.0.1:{port}: Address already in use"):
+        with pytest.raises(PortError, match=f"cannot listen on 127.0.0.1:{port}: Address already in use"):
             other.listen()
         session.stop()
         session.wait()

@@ -76,7 +76,7 @@ def test_a_stall_within_the_lease_is_counted_and_the_tests_time_stands_still(
     test = stalled(tmp_path, rig, {"real_time.pacing": pacing, "acceptance.synchronisation": "none"})
     run = test.run
     assert (test.code, run.outcome) == (0, "completed")
-    assert len(run.time) == 401
+    assert 401 <= len(run.time) <= 401 + 0.1 / STEP  # and then it brakes
     lateness, overruns = column(run, "pace.lateness"), column(run, "pace.overruns")
     worst = int(np.argmax(lateness))
     assert lateness[worst] >= NEARLY

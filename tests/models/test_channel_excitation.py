@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from halfreal.kernels.block import Block, Channel
 from halfreal.kernels.loop import Loop
 from halfreal.models.excitations import FromChannel, Pulse, release
-from halfreal.models.excitations.release import RELEASES, SINCE
+from halfreal.models.excitations.released import RELEASES, SINCE
 
 DT = 1e-3
 GAIN = FromChannel(channel="c", gain="40 N/V", limit="25 N")

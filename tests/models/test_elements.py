@@ -9,7 +9,7 @@ import halfreal
 from halfreal.definition.load import from_toml
 from halfreal.definition.write import to_toml
 from halfreal.models import Element, Structure
-from halfreal.models.materials.resisting import loaded
+from halfreal.models.materials.element_fields import loaded
 from halfreal.rigs.specimen import Specimen
 
 HEIGHT, BENDING = 4.0, 3e6  # m, N m²

@@ -19,7 +19,7 @@ from halfreal.models.excitations import (
     SteppedSine,
     release,
 )
-from halfreal.models.excitations.release import SINCE
+from halfreal.models.excitations.released import SINCE
 
 DT = 1e-3
 AT = 200

@@ -40,22 +40,29 @@ class Given:
 class Page:
     """A server with browsers of its own."""
 
-    def __init__(self, operable: bool = True) -> None:
-        self.shown, self.said, self.refusal = Shown(), list[tuple[str, str]](), ""
+    def __init__(self, operable: bool = True, viewers_stop: str = "same computer") -> None:
+        self.shown, self.said, self.refusal = Shown(), list[tuple[str, ...]](), ""
         self.guests = Guests({}, lambda state: None, lambda: 0.0)
         self.html: str | None = None
-        self.server = Server(self.shown, self.guests, URL, say=self._say if operable else None, report=self._report)
+        self.server = Server(
+            self.shown,
+            self.guests,
+            URL,
+            say=self._say if operable else None,
+            report=self._report,
+            viewers_stop=viewers_stop,
+        )
 
-    async def _say(self, word: str, text: str) -> str:
-        self.said.append((word, text))
+    async def _say(self, word: str, text: str, by: str) -> str:
+        self.said.append((word, text, by) if by else (word, text))
         return self.refusal
 
     async def _report(self, which: str) -> str | None:
         return self.html
 
-    def browser(self, role: str | None = None) -> TestClient:
-        """A browser that has come in with a token for a role, or without one."""
-        client = TestClient(self.server, base_url=URL, follow_redirects=False)
+    def browser(self, role: str | None = None, at: str = "192.0.2.7") -> TestClient:
+        """A browser at an address that has come in with a token for a role, or without one."""
+        client = TestClient(self.server, base_url=URL, follow_redirects=False, client=(at, 50000))
         if role is not None:
             assert client.get("/", params={"token": self.guests.invite(role)}).status_code == 303
         return client
@@ -166,6 +173,37 @@ def test_who_watches_does_not_operate_until_the_operator_hands_over(page: Page) 
     assert page.said == []
     assert word(watcher, "stop").status_code == 200
     assert page.said == [("stop", "")]
+
+
+@pytest.mark.parametrize(
+    ("viewers_stop", "at", "may"),
+    [
+        ("same computer", "127.0.0.1", True),
+        ("same computer", "::1", True),
+        ("same computer", "192.0.2.7", False),
+        ("same computer", "not an address", False),
+        ("all", "192.0.2.7", True),
+        ("none", "127.0.0.1", False),
+    ],
+)
+def test_a_viewer_may_stop_in_an_emergency_where_the_definition_allows_it_and_nothing_else(
+    viewers_stop: str, at: str, may: bool
+) -> None:
+    page = Page(viewers_stop=viewers_stop)
+    page.browser("operate")
+    watcher, stranger = page.browser("watch", at), page.browser(None, at)
+    for what in ("stop", "check", "arm", "start", "release", "note", "pause", ""):
+        assert word(watcher, what).status_code == 403
+    assert word(stranger, "emergency stop").status_code == 403 and page.said == []
+    with watcher.websocket_connect(LIVE, headers=ORIGIN) as socket:
+        assert until(socket, "status")["may_stop"] is may
+    assert word(watcher, "emergency stop", text="ignored").status_code == (200 if may else 403)
+    assert page.said == ([("emergency stop", "", "a viewer of the page (view 2)")] if may else [])
+
+
+def test_a_page_for_looking_stops_nothing() -> None:
+    page = Page(operable=False, viewers_stop="all")
+    assert word(page.browser("watch", "127.0.0.1"), "emergency stop").status_code == 403
 
 
 def test_an_invitation_lets_one_further_browser_watch(page: Page) -> None:

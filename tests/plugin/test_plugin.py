@@ -42,6 +42,7 @@ stiffness = "300 N/m"
 
 [limits]
 command = {{ trip = "50 mm" }}
+command_rate = {{ trip = "0.4 m/s" }}
 
 [criteria]
 kind = "peak force"

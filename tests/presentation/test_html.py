@@ -15,7 +15,8 @@ from halfreal.presentation.answers import run_json
 from halfreal.presentation.verdict import verdict
 from halfreal.presentation.wording import date, in_time, number, percent, sentence
 from halfreal.records import definition_hash
-from halfreal.runs.run import Event, Run, Signal
+from halfreal.runs.run import Event, InMotion, Run, Signal
+from halfreal.runs.validity import AT_REST, IN_ANY_MOTION
 from presentation.pages import Page
 
 
@@ -48,6 +49,16 @@ def test_verdict_is_the_runs_own_and_none_if_it_was_not_judged(steady: Run) -> N
     assert run_json(unjudged, Path("run.h5"))["verdict"] is None
     of_rig = verdict(replace(unjudged, kind="rig"))
     assert (of_rig.word, of_rig.tone) == ("COMPLETED", "go")
+
+
+def test_the_banner_says_where_stability_holds(steady: Run) -> None:
+    known = replace(steady.stability, holds=AT_REST, in_motion=InMotion("the motion runs away"))
+    banner = verdict(replace(steady, stability=known)).stability
+    assert banner.endswith("(at rest). In motion, the motion runs away.")
+    assert (
+        "motion"
+        not in verdict(replace(steady, stability=replace(known, holds=IN_ANY_MOTION, in_motion=None))).stability
+    )
 
 
 def test_reasons_remedies_and_limits_used_are_told(steady_page: str, tripped: Run) -> None:

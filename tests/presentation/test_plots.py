@@ -194,7 +194,8 @@ def test_the_open_loop_of_a_record_is_drawn_with_its_margins(steady: Run) -> Non
     values = 2.0 / (1.0 - (hz / 5.0) ** 2 + 0.2j * hz / 5.0)
     arrays = [np.array(one) for one in ([8.7], [11.0], [True], [30.0], [12.0])]
     assert steady.stability is not None
-    known = replace(steady.stability, open_loop=Loci(hz, values[:, None], *arrays, text="stable"))
+    loci = Loci(hz, values[:, None], *arrays, text="stable")
+    known = replace(steady.stability, find_open_loop=lambda: loci)
     run = replace(steady, stability=known)
     size, phase = plots.bode(run).axes
     np.testing.assert_allclose(size.lines[0].get_ydata(), 20 * np.log10(np.abs(values)))

@@ -22,10 +22,12 @@ from halfreal.records import RunFileError, live_file, load_run, save, superblock
 from halfreal.records import live_layout as layout
 from halfreal.records.live_writer import LiveWriter
 from halfreal.records.recorder import room_for
-from halfreal.runs.run import Event, Signal
+from halfreal.runs.run import Event, Integrity, Signal
 from recording import create, header, holds, names, plain_lengths, rows
 
 DATA = rows(1000, 3)
+ENDS = (0, 100, 300, 301, 1000)
+"""Rows after each stretch."""
 NO_EVENTS = np.zeros((0, 3))
 
 
@@ -148,17 +150,19 @@ def test_an_ending_cut_off_in_the_middle_is_none(tmp_path: Path) -> None:
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(lengths=st.lists(st.integers(0, 1500), min_size=4, max_size=4), counted=st.integers(0, 1000))
+@given(lengths=st.lists(st.integers(0, 1500), min_size=4, max_size=4), counted=st.sampled_from(ENDS))
 def test_a_file_cut_off_between_any_two_writes_loads(tmp_path: Path, lengths: list[int], counted: int) -> None:
     path = tmp_path / "run.h5"
     path.unlink(missing_ok=True)
-    written(path, 1000, ended=layout.RECORDING)
+    written(path, *ENDS[1:], ended=layout.RECORDING)
     with h5py.File(path, "r+") as file:
         for dataset, length in zip((file["time"], *file["channels"].values()), lengths, strict=True):
             dataset.resize((length,))
         file["live/written"][:] = [counted, counted, 0, 0]
     run = load_run(path)
-    assert holds(run, DATA[: min(counted, *lengths)])
+    whole = max(end for end in ENDS if end <= min(counted, *lengths))  # of a stretch that is there in part, nothing
+    assert holds(run, DATA[:whole])
+    assert run.integrity == Integrity(min(counted, *lengths), whole)
     assert run.outcome == "failed" and "was interrupted" in run.reason
 
 
@@ -179,7 +183,8 @@ def test_a_copy_that_lost_its_end_is_noticed(tmp_path: Path, flagged: bool) -> N
 def test_json_of_the_ending_is_plain_for_other_programs(tmp_path: Path) -> None:
     written(tmp_path / "run.h5", 1000)
     with h5py.File(tmp_path / "run.h5") as file:
-        assert json.loads(bytes(file["ending"][:])) == {"ended": "loop ended", "time": DATA[-1, 0]}
+        ending = json.loads(bytes(file["ending"][:]))
+        assert len(ending.pop("sha256")) == 64 and ending == {"ended": "loop ended", "time": DATA[-1, 0]}
         assert file["ending"].id.get_offset() is not None, "it has one fixed place in the file"
 
 
@@ -335,7 +340,8 @@ def test_packing_keeps_the_run_and_makes_an_ordinary_file(tmp_path: Path) -> Non
     before = load_run(path)
     assert live_file.pack(path)
     after = load_run(path)
-    assert holds(after, DATA) and replace(after, time=0, signals={}) == replace(before, time=0, signals={})
+    assert holds(after, DATA)
+    assert replace(after, time=0, signals={}) == replace(before, time=0, signals={}, integrity=None)
     with h5py.File(path) as file:
         assert "live" not in file and "ending" not in file
         assert file["channels/channel 0"].compression == "gzip" and file.attrs["outcome"] == "tripped"

@@ -68,7 +68,7 @@ def small_run(samples: int = 200) -> Run:
             7e-3,
             40.0,
             continuous=DelayEquation("Stable.", "stable", complex(-3.4, 45.0), 6.9e-3),
-            open_loop=LOCI,
+            find_open_loop=lambda: LOCI,
         ),
         references=("newmark1959",),
         versions={"numpy": "2.4.0", "python": "3.11"},
@@ -93,8 +93,8 @@ def assert_same(a: Run, b: Run) -> None:
             assert list(one) == list(other), "channels and their order"
             assert all(one[k].unit == other[k].unit and same_bits(one[k].values, other[k].values) for k in one)
         elif field.name == "stability" and one is not None:
-            for part in fields(Stability):
-                x, y = getattr(one, part.name), getattr(other, part.name)
+            for part in (*(part.name for part in fields(Stability) if part.name != "find_open_loop"), "open_loop"):
+                x, y = getattr(one, part), getattr(other, part)
                 if isinstance(x, Loci):
                     for inner in fields(Loci):
                         assert_equal(getattr(x, inner.name), getattr(y, inner.name))

@@ -257,16 +257,21 @@ def test_integrals_of_actuators_that_can_fight_do_not_wind_up_against_each_other
     assert rig_radius(rig) == pytest.approx(sampled_radius(rig, 2.5e-4) ** 4, rel=1e-9)
 
 
-def test_a_table_saturates_from_the_excitation_on_that_is_told():
-    test = definition()
+FORCE = 2000.0
+"""Of a pulse that keeps the table well below saturation [N]."""
+
+
+def test_a_table_saturates_from_the_excitation_on_that_is_reported():
+    def pushed(force):
+        return {"virtual": {"kind": "pulse", "force": force, "duration": 0.02}}
+
+    test = definition(excitation=pushed(FORCE))
     found = examine(test)
     assert is_nonlinear(test) and found.saturated is not None and found.factor is None
     for part, saturated in ((0.9, False), (1.1, True)):
-        pushed = {"virtual": {"kind": "pulse", "force": part * found.saturated * 200.0, "duration": 0.02}}
-        run = halfreal.rehearse(definition(excitation=pushed))
+        run = halfreal.rehearse(definition(excitation=pushed(part * found.saturated * FORCE)))
         assert (run.signals["rig.saturated"].values.max() > 0.0) == saturated
-    beyond = {"virtual": {"kind": "pulse", "force": 1.2 * found.saturated * 200.0, "duration": 0.02}}
-    answer = halfreal.check(definition(excitation=beyond, reference={}))
+    answer = halfreal.check(definition(excitation=pushed(1.2 * found.saturated * FORCE), reference={}))
     assert answer.verdict == "NO-GO" and answer.binding.startswith("reach of the rig, 0 %")
     assert any("table saturates in" in reason for reason in answer.reasons)
     assert any("do not saturate" in remedy for remedy in answer.remedies)

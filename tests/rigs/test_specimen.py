@@ -8,7 +8,8 @@ import numpy as np
 
 from halfreal.kernels.block import Block, flatten
 from halfreal.kernels.native import compiled_block
-from halfreal.rigs.specimen import Specimen, linear_step, specimen_step
+from halfreal.rigs.specimen import Specimen, linear_step
+from halfreal.rigs.specimen_elements import specimen_step
 
 
 def called(block: Block, u: np.ndarray) -> np.ndarray:

@@ -6,10 +6,13 @@ import pytest
 import halfreal
 from examples.wallace2005 import definition
 from halfreal.runs.in_motion import Trials, grows
+from halfreal.runs.in_motion import trials_of as decided_trials_of
 from halfreal.runs.loop_stability import loop_stability
-from halfreal.runs.margins_in_motion import margins_in_motion
+from halfreal.runs.margins_in_motion import is_lost, margins_in_motion
 from halfreal.runs.validity import ADAPTS, AT_REST, IN_ANY_MOTION
 from halfreal.stability.separation import Separation
+from halfreal.studies.check.nonlinear import scaled
+from verdicts.examine import defined
 
 LINEAR = {"stiffness": 2250.0}
 SINE = {"virtual": {"kind": "sine", "displacement": 5e-3, "frequency": 3.0}}
@@ -134,3 +137,51 @@ def test_slopes_of_turning_deviations_are_those_of_their_area():
     assert found.rate == pytest.approx(max(rate, np.polyfit(t[t >= 5.0], turning[t >= 5.0], 1)[0]), abs=1e-12)
     factor, begin, end = Separation(t, turning, np.where(t < 10.0, t - 10.0, 10.0 - t)).largest_growth(0.0)
     assert factor == pytest.approx(np.exp(10.0), rel=0.05) and begin == 0.0 and end == pytest.approx(10.0, abs=0.1)
+
+
+def slow_test(specimen, **more):
+    return late(specimen, **{
+        "virtual": {"mass": 2.2, "damping": 15.0, "stiffness": 2250.0, "force_dof": 1, "scheme": "explicit newmark"},
+        "excitation": {"virtual": {"kind": "sine", "force": 100.0, "frequency": 3.0}},
+        "coupling": {"kind": "none"},
+        "timing": {"step": 0.01, "duration": 4.0},
+        "slow": {"period": 1e-3, "ramp": 0.05, "settle": {"displacement": 1e-3, "timeout": 0.5}},
+        **more,
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("limits", [{}, {"command": {"trip": 50.0}}])
+def test_what_runs_away_in_a_slow_test_ends_within_the_limit_of_its_rate(limits):
+    """At 0.1 m/s a ramp to a command that is far away takes for ever.  Trials have no limits."""
+    test = slow_test(
+        elements(kind="cubic", stiffness=2250.0, cubic=1e12), limits={"command_rate": {"trip": 0.1}, **limits}
+    )
+    run = halfreal.rehearse(test)
+    assert run.outcome == "tripped" and np.abs(run["command"]).max() <= 100.0
+    assert Trials(test).attempt().unstable
+
+
+@pytest.mark.parametrize(("ramp", "periods", "ticks"), [(0.05, 50, 1333), (20.0, 20_000, 500)])
+def test_trials_of_slow_tests_are_bounded_by_the_periods_of_the_rig(ramp, periods, ticks):
+    """40 cycles of the excitation are tried, unless a tick takes so long that they are ten million periods."""
+    test = slow_test(LINEAR, slow={"period": 1e-3, "ramp": ramp}, timing={"step": 0.01, "duration": 1.0})
+    trials = Trials(test)
+    assert trials.periods == pytest.approx(periods, rel=0.05)
+    assert trials.ticks == pytest.approx(ticks, rel=0.05)
+
+
+def test_a_permanent_set_that_comes_with_a_change_alone_is_no_loss_of_stability():
+    """A structure whose columns yield under a softer specimen only: what they keep is neutral."""
+    test = defined(104)
+    trials = decided_trials_of(test, loop_stability(test))
+    softer = trials.attempt(gain=0.7)
+    assert not trials.remembers
+    assert softer.rests
+    assert softer.exponent * softer.duration > -0.5 > trials.attempt().exponent * trials.attempt().duration
+    assert not is_lost(softer, trials.attempt(), trials.remembers)
+
+
+def test_a_slow_test_whose_motion_runs_away_ends():
+    """Its command would take for ever at the rate that its limit permits."""
+    louder = scaled(defined(32), 16.0)
+    assert Trials(louder).attempt().ran_away is not None

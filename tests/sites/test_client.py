@@ -204,6 +204,32 @@ def test_corrections_keep_to_the_rate_limit() -> None:
     served.mailbox.close()
 
 
+@pytest.mark.parametrize("limit", ["target", "command"])
+@pytest.mark.parametrize("slow", [True, False], ids=["slow", "real time"])
+def test_a_goal_beyond_a_limit_trips_in_the_tick_in_which_it_comes(slow: bool, limit: str) -> None:
+    """At −4 mm, 50 mm are asked for: the rig does not set out, however slowly it would go."""
+    served = Served(definition(SLOW if slow else {}, {"limits": {limit: {"trip": "17 mm"}}}))
+    for displacement in (0.0, -4e-3):
+        served.ask(displacement)
+        served.run(1 if slow else TICKS + 1)
+    assert not served.tripped
+    served.ask(0.05)
+    commands = served.run(2, "command")
+    assert served.tripped and np.ptp(commands) < 1e-3 and commands.max() < 0.0
+    guard = served.loop.state("guard")
+    assert guard["value"] == 0.05 and guard["cause"] == (3.0 if limit == "target" else 1.0)
+    served.mailbox.close()
+
+
+def test_a_goal_within_its_limits_is_reached(fast: Served, slow: Served) -> None:
+    for served in (fast, slow):
+        served.loop.parameter("guard")["trip"][[0, 2]] = 4e-3
+        for displacement in (0.0, 3.999e-3):
+            served.ask(displacement)
+            targets = served.run(1 if served is slow else TICKS, "target")
+        assert not served.tripped and targets[0, -1] == 3.999e-3
+
+
 def test_a_displacement_beyond_the_limit_is_not_commanded() -> None:
     for change in (SLOW, {}):
         served = Served(definition(change, {"limits": {"command": {"trip": "3 mm"}}}))
@@ -228,6 +254,7 @@ def test_a_rehearsal_follows_the_excitation(slowly: bool) -> None:
     [
         ({"listen": "8090"}, "not an address to listen on"),
         ({"listen": "127.0.0.1:70000"}, "not an address to listen on"),
+        ({"peer": "opensees.lab"}, "is not an IP address; write that of the client's machine"),
         ({"step": "2.5 ms"}, "not a whole number of ticks"),
         ({"step": "0.1 ms"}, "not a whole number of ticks|shorter than a tick"),
         ({"stiffness": [["1 N/m", "0 N/m"], ["0 N/m", "1 N/m"]]}, "2 × 2 where the interface has 1"),

@@ -15,9 +15,11 @@ from halfreal.presentation.wording import in_time
 from halfreal.rigs.table_check import limits_beyond_strokes
 from halfreal.runs.loop_stability import margin_of
 from halfreal.studies.check.criteria.acceptance import of_gain
+from halfreal.studies.check.criteria.gain import specimen_with
 from halfreal.studies.check.criteria.reach import out_of_reach, shares
 from halfreal.studies.check.criteria.sampling import sampling
 from halfreal.studies.check.examined import Examined
+from halfreal.studies.check.influence import Influence
 from halfreal.studies.check.nonlinear import scaled
 from presentation.pages import Page
 
@@ -275,3 +277,21 @@ def test_numbers_that_the_binding_margin_depends_on_are_those_of_brute_force():
     damped = margin_of(test.with_values({"virtual.damping": 1.01 * test.virtual.damping.item()})).gain_margin_db
     assert shares["virtual.damping"] == pytest.approx((damped / margin - 1.0) / 0.01, rel=1e-6)
     assert halfreal.check(test, remedies=False).influences == ()
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.0123, "+0.012 %"), (0.9, "+0.9 %"), (-12.6, "-13 %"), (132.0, "+130 %"), (-99.7, "-100 %")]
+)
+def test_influences_are_written_without_exponents(share, text):
+    assert str(Influence("virtual.mass", share)) == f"virtual.mass: {text} for 1 %"
+
+
+def test_a_specimen_of_nearly_twice_the_stiffness_is_100_percent_stiffer():
+    assert specimen_with(definition(), 1.998) == "a specimen 100 % stiffer or heavier"
+
+
+def test_no_remedy_is_a_specimen_of_nearly_nothing():
+    test = definition(coupling=PREDICTED, acceptance={"gain_margin": 200.0})
+    found = halfreal.check(test)
+    assert found.verdict == "MARGINAL"
+    assert not any("of the mass and stiffness" in one for one in found.remedies)

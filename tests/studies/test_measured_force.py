@@ -105,3 +105,18 @@ def test_the_impedance_of_a_specimen_with_further_degrees_of_freedom(shaker):
     for one, found in zip(hz, rig.specimen_impedance(1, hz)[:, 0, 0], strict=True):
         moved = model.c @ np.linalg.solve(2j * np.pi * one * np.eye(model.states) - model.a, model.b[:, 0])
         assert found == pytest.approx(moved[1] / moved[0], rel=1e-9)
+
+
+def test_at_the_harmonics_of_a_coupling_the_force_is_known():
+    """A harmonic coupling resonates there, and not what the rig does by itself."""
+    spring = {"mass": 0.01, "damping": 0.05, "stiffness": 1000.0}
+    test = halfreal.Definition(
+        title="harmonic",
+        timing={"step": 1e-3, "duration": 5.0},
+        virtual={"mass": 0.1, "damping": 0.05, "stiffness": 1000.0, "force_dof": 1},
+        excitation={"virtual": {"kind": "sine", "force": 1.0, "frequency": 8.0}},
+        coupling={"kind": "harmonic lms", "frequencies": [8.0], "transfer": "model", "memory": 1.0},
+        rig={"kind": "force actuated", "specimen": spring, "transfer": {"mass": 0.1, "damping": 1.0}},
+    )
+    sampled, _ = errors(test, np.array([8.0, 8.0 * (1.0 + 1e-9)]))
+    assert sampled.share[0] == pytest.approx(sampled.share[1], rel=1e-6)

@@ -95,7 +95,9 @@ def test_an_onset_is_looked_for_up_to_the_largest_factor_and_not_beyond(largest,
 
 
 def test_without_excitation_there_is_no_amplitude_to_raise():
-    assert critical_factor(hardening(excitation={})) is None
+    test = hardening(excitation={})
+    assert critical_factor(test) is None
+    assert "times the excitation" not in examine(test).summary()
 
 
 def test_bouc_wen_specimen_has_its_yielded_tangent_at_operating_points():

@@ -70,6 +70,14 @@ def test_without_a_tolerance_the_lag_of_the_rig_is_in_the_poles():
     assert "regardless of where the rig is" in " ".join(loop_stability(found[1]).caveats)
 
 
+def test_margins_are_known_where_the_rig_forgets_within_a_tick():
+    """Of e^{-t/τ} over a tick of some 240 ms nothing is left that scaling could raise."""
+    rig = {"actuator": {"kind": "first order", "time_constant": 0.01}}
+    slow = {"period": 5e-3, "ramp": 0.2, "settle": {"displacement": 1e-5, "time": 0.02, "timeout": 5.0}}
+    test = slow_test(rig=rig, slow=slow, **{"rig.specimen.stiffness": 0.9 * 4 * M / DT**2})
+    assert loop_stability(test).gains.gains == pytest.approx([1 / 0.9], rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("path", "changes"),
     [(CAMERA, SOON), (BAR, SOON), (BENCH, {}), (BAR.parent / "stage_time.toml", SOON)],

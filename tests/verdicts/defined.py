@@ -48,6 +48,53 @@ def elements(given: tuple[Element, ...]) -> list[dict[str, Any]]:
     return found
 
 
+def force_controlled_parts(test: Test) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Virtual part and rig of a test in force control."""
+    control, k = test.force, test.specimen_stiffness
+    assert control is not None
+    method: dict[str, Any] = {"kind": "index 1"}
+    if control.alpha:
+        derivatives = "stage" if control.at_stage else "step end"
+        method = {"kind": "baumgarte", "alpha": control.alpha, "beta": control.beta, "derivatives": derivatives}
+        method |= {"velocity_weight": control.weight, "loop": "solved" if control.assumed else "lagged"}
+    if control.assumed:
+        method["stiffness"] = [[control.assumed]]
+    matrices = {"mass": test.mass, "damping": test.damping, "stiffness": test.stiffness}
+    virtual: dict[str, Any] = {
+        "kind": "constrained",
+        **matrices,
+        "constraint": [[1.0]],
+        "method": method,
+        "force_dof": 1,
+    }
+    rig: dict[str, Any] = {
+        "kind": "force controlled",
+        "specimen": {"stiffness": k},
+        "gain": control.gain,
+        "substeps": control.substeps,
+    }
+    if np.isfinite(control.transfer):
+        rig["transfer_stiffness"] = control.transfer
+    if test.virtual:
+        virtual["elements"] = elements(test.virtual)
+    return virtual, rig
+
+
+def harmonic_parts(test: Test) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Coupling and rig of a test with harmonic feed-forward."""
+    drive = test.drive
+    assert drive is not None
+    known = [{"real": [[one.real]], "imaginary": [[one.imag]]} for one in drive.transfer]
+    coupling: dict[str, Any] = {"kind": "harmonic lms", "frequencies": drive.hz, "transfer": known}
+    coupling["memory"] = drive.memory
+    if drive.learning:
+        coupling |= {"kind": "harmonic rls", "mode": "simultaneous", "identification_memory": drive.learning}
+    moving = dict(zip(("mass", "damping", "stiffness"), ([[one]] for one in drive.moving), strict=True))
+    matrices = {"mass": test.specimen_mass, "damping": test.specimen_damping, "stiffness": test.specimen_stiffness}
+    specimen = {key: one for key, one in matrices.items() if one is not None}
+    return coupling, {"kind": "force actuated", "specimen": specimen, "transfer": moving}
+
+
 def definition(test: Test, duration: float, acceptance: dict[str, Any] | None = None) -> halfreal.Definition:
     most, hz, ramp, pulse = test.excitation
     given = {"kind": "pulse", "force": most, "duration": pulse}
@@ -94,6 +141,15 @@ def definition(test: Test, duration: float, acceptance: dict[str, Any] | None = 
         settle = {"displacement": tolerance, "time": within, "timeout": 20.0}
         more["slow"] = {"period": period, "ramp": ramp, "settle": settle}
         del actuator["delay"]
+    limits_of: dict[str, Any] = {"command": {"trip": 50.0}, "command_rate": {"trip": 1e4}}
+    if test.force is not None or test.drive is not None:
+        limits_of = {"drive": {"trip": 1e9}, "drive_rate": {"trip": 1e15}}
+    if test.force is not None:
+        virtual, rig = force_controlled_parts(test)
+        if test.slow:
+            more["slow"]["settle"]["force"] = more["slow"]["settle"].pop("displacement")
+    if test.drive is not None:
+        coupling, rig = harmonic_parts(test)
     found = halfreal.Definition(
         title="drawn test",
         timing={"step": test.step, "duration": duration},
@@ -101,7 +157,7 @@ def definition(test: Test, duration: float, acceptance: dict[str, Any] | None = 
         excitation={"virtual": given},
         coupling=coupling,
         rig=rig,
-        limits={"command": {"trip": 50.0}, "command_rate": {"trip": 1e4}},
+        limits=limits_of,
         acceptance={**ACCEPTANCE, **(acceptance or {})},
         **more,
     )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
+from .force import STAGES, series
+from .harmonic import transfer
 from .laws import BILINEAR, BOUC_WEN, CUBIC, DAMPER, ELASTOPLASTIC, FRICTION, GAP
-from .simulate import Element, Test
+from .simulate import Drive, Element, ForceControl, Test
 from .ticks import FIRST_ORDER, SECOND_ORDER
 
 Random = np.random.Generator
@@ -102,7 +105,7 @@ def elastoplastic(random: Random) -> Test:
 def bouc_wen(random: Random) -> Test:
     test, k, size = oscillator(random)
     own = k * log(random, 0.1, 2.0)
-    n, beta = float(random.integers(1, 3)), random.uniform(0.4, 0.9)
+    n, beta = float(random.integers(1, 3)), random.uniform(0.5, 0.9)
     law = Element(BOUC_WEN, (own, random.uniform(0.0, 0.3), size * log(random, 0.1, 1.5), n, beta, 1.0 - beta))
     return late(random, test.but(specimen=(law,)), own)
 
@@ -246,6 +249,69 @@ def slow(random: Random) -> Test:
     return test.but(slow=(1e-3, 0.01, tolerance, 1e-3), actuator=FIRST_ORDER, dynamics=(lag, 0.0))
 
 
+def force_control(random: Random) -> Test:
+    """A structure, yielding often, with a stiff specimen in force control: in real time, or a slow test."""
+    test, k, size = oscillator(random)
+    slow = random.uniform() < 0.4
+    step, r = float(random.choice([5e-3, 1e-2] if slow else [1e-3, 2e-3])), random.uniform(0.3, 1.7)
+    m, own = float(test.mass[0, 0]), k * log(random, 0.2, 5.0)
+    w = float(np.sqrt((k + own) / m))
+    hz = 1.0 / (max(round(2.0 * np.pi / (r * w * STAGES * step)), 4) * STAGES * step)
+    push = (k + own) * size * max(abs(1.0 - r * r), 0.15)
+    pulse = 0.0 if test.excitation[1] else np.pi / w
+    kind = random.integers(4)
+    laws = (
+        Element(CUBIC, (0.0, k / size**2 * log(random, 0.1, 3.0))),
+        Element(ELASTOPLASTIC, (k, k * size * log(random, 0.2, 1.5), 0.05)),
+        Element(BILINEAR, (0.3 * k, size * log(random, 0.1, 1.0), k)),
+    )
+    test = test.but(
+        step=step, damping=matrix(2.0 * log(random, 0.01, 0.3) * m * w), specimen_stiffness=matrix(own),
+        excitation=(push, 0.0 if pulse else hz, test.excitation[2], pulse),
+        virtual=() if kind == 3 else (laws[kind],), stiffness=matrix(0.1 * k if kind in (1, 2) else k),
+    )  # fmt: skip
+    kind, gain, beta = random.integers(3), random.uniform(0.3, 1.2), w * log(random, 0.3, 3.0)
+    control = ForceControl(own * log(random, 0.9, 2.1), gain, own * log(random, 2.0, 30.0), int(random.integers(1, 5)))
+    if kind:  # Baumgarte's stabilisation, with an assumed stiffness or none
+        assumed = own * log(random, 0.7, 1.5) if kind == 1 else 0.0
+        stabilised = {"alpha": beta * random.uniform(0.5, 2.0), "beta": beta, "weight": log(random, step, 1.0)}
+        control = replace(control, assumed=assumed, at_stage=bool(random.uniform() < 0.5), **stabilised)
+    if slow:
+        tolerance = own * size * log(random, 1e-4, 1e-2)
+        test = test.but(slow=(1e-3, 0.01, tolerance, 0.003))
+        control = replace(control, gain=0.5 * gain, substeps=1)
+    test = test.but(force=control)
+    period = 1e-3 if slow else step / control.substeps
+    return test.but(force=replace(control, gain=control.gain / series(test) / period))
+
+
+def harmonic(random: Random) -> Test:
+    """A drive of one or two harmonics that is adapted with a transfer function that is not quite that of the rig."""
+    test, k, size = oscillator(random)
+    m, w, step = float(test.mass[0, 0]), float(np.sqrt(k / test.mass[0, 0])), float(random.choice([2e-3, 4e-3]))
+    damping = log(random, 0.02, 0.2)
+    hz = 1.0 / (round(1.0 / ((test.excitation[1] or 0.13 * w) * step)) * step)
+    own, moved = k * log(random, 0.05, 1.0), k * log(random, 0.05, 1.0)
+    mass, moving = m * log(random, 0.01, 0.3), m * log(random, 0.1, 1.0)
+    drag = 2.0 * log(random, 0.05, 0.4) * np.sqrt((own + moved) * (mass + moving))
+    time = 1.0 / min(damping * w, 0.5 * drag / (mass + moving))
+    tones = (hz,) if random.uniform() < 0.5 else (hz, 3.0 * hz)
+    least = 1.0 / hz
+    learning = 0.0 if random.uniform() < 0.5 else max(time * log(random, 0.05, 2.0), least)
+    drive = Drive(tones, (), max(time * log(random, 0.05, 2.0), least), learning, (moving, drag, moved))
+    test = test.but(
+        step=step, damping=matrix(2.0 * damping * m * w), excitation=(test.excitation[0], hz, 1.0, 0.0), drive=drive,
+        specimen_mass=matrix(mass), specimen_stiffness=matrix(own), specimen_damping=matrix(0.02 * drag),
+    )  # fmt: skip
+    wrong = [log(random, 0.6, 1.7) * np.exp(1j * random.uniform(-1.8, 1.8)) for _ in tones]
+    test = test.but(
+        drive=replace(drive, transfer=tuple(transfer(test, f) * e for f, e in zip(tones, wrong, strict=True)))
+    )
+    if random.uniform() < 0.5:
+        test = test.but(virtual=(Element(CUBIC, (0.0, k / size**2 * log(random, 0.03, 1.0))),))
+    return test
+
+
 def two_axes(random: Random) -> Test:
     """Two axes, a nonlinear element along each or between them."""
     test, k, size = oscillator(random)
@@ -336,9 +402,15 @@ FAMILIES: dict[str, Callable[[Random], Test]] = {
     "adaptive prediction": adaptive,
     "slow": slow,
 }
+RARER: dict[str, Callable[[Random], Test]] = {
+    "linear": linear,
+    "FMU": fmu,
+    "force control": force_control,
+    "harmonic": harmonic,
+}
 SLOTS = 20
 """Families take turns; the last places are those of families that take long, and of others again where they rest."""
-RARE = {17: ("FMU", 3, "clearance"), 18: ("soft core", 1, ""), 19: ("hardening", 1, "")}
+RARE = {17: ("FMU", 3, "clearance"), 18: ("force control", 1, ""), 19: ("harmonic", 1, "")}
 """Place: a family, one in how many turns it has, and the family that has the others."""
 
 
@@ -356,4 +428,4 @@ def family_of(number: int) -> str:
 def draw(number: int) -> tuple[str, Test]:
     """Family and test of a number."""
     name = family_of(number)
-    return name, {"linear": linear, "FMU": fmu, **FAMILIES}[name](np.random.default_rng([number, 38]))
+    return name, {**FAMILIES, **RARER}[name](np.random.default_rng([number, 38]))

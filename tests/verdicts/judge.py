@@ -10,9 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from .force import ForceSimulation
+from .force import lag as lag_of_force
+from .harmonic import HarmonicSimulation
 from .simulate import Simulation, Test
 from .slow import SlowSimulation
 from .ticks import FIRST_ORDER, SECOND_ORDER
@@ -39,11 +43,24 @@ BAD = (RUNS_AWAY, GROWS)
 
 
 def lag(test: Test) -> float:
-    """From a slow command to the motion [s]."""
-    own = max(test.delay, test.step) + (0.5 * test.step if test.rig_as_fmu else 0.0)
+    """From a slow command to the motion [s], in force control to the force; a tick where a drive is commanded."""
+    if test.force is not None:
+        return lag_of_force(test)
+    if test.drive is not None:
+        return test.step
+    own = max(test.delay, test.step)
     if test.actuator == FIRST_ORDER:
         return own + test.dynamics[0]
     return own + test.dynamics[1] / (np.pi * test.dynamics[0]) if test.actuator == SECOND_ORDER else own
+
+
+def simulation(test: Test, late: float = 0.0) -> Simulation | SlowSimulation | ForceSimulation | HarmonicSimulation:
+    """A test with its rig later, from rest."""
+    if test.force is not None:
+        return ForceSimulation(test, late)
+    if test.drive is not None:
+        return HarmonicSimulation(test, late)
+    return SlowSimulation(test) if test.slow else Simulation(test, late)
 
 
 def outcome(test: Test, late: float = 0.0, gain: float = 1.0, size: float = 1.0) -> tuple[str, float]:
@@ -53,31 +70,31 @@ def outcome(test: Test, late: float = 0.0, gain: float = 1.0, size: float = 1.0)
         return by_poles(test, late, gain), 0.0
     force, *shape = test.excitation
     changed = test.but(gain=test.gain * gain, excitation=(size * force, *shape))
-    simulation = SlowSimulation(changed) if test.slow else Simulation(changed, late)
+    simulated = simulation(changed, late)
     period = round(1.0 / (shape[0] * test.step)) if shape[2] == 0.0 else 0
     seconds = max(SECONDS, CYCLES * period * test.step)
-    found, peak = _part(simulation, seconds, period, shape[2])
+    found, peak = _part(simulated, seconds, period, shape[2])
     if found == BOUNDED:
-        found, more = _part(simulation, LONGER * seconds, period, 0.0)
+        found, more = _part(simulated, LONGER * seconds, period, 0.0)
         peak = max(peak, more)
     return found, peak
 
 
 def by_poles(test: Test, late: float, gain: float) -> str:
     """Of a linear test, whose growth is that of its slowest pole."""
-    radius = np.abs(Simulation(test.but(gain=test.gain * gain), late).poles()).max()
+    radius = np.abs(simulation(test.but(gain=test.gain * gain), late).poles()).max()
     rate = float(np.log(radius)) / test.step
     return GROWS if rate > NEUTRAL else SETTLES if rate < -NEUTRAL else BOUNDED
 
 
-def _part(simulation: Simulation | SlowSimulation, seconds: float, period: int, skip: float) -> tuple[str, float]:
-    ticks = int(seconds / simulation.test.step)
-    motion = simulation.run(ticks)
+def _part(simulated: Any, seconds: float, period: int, skip: float) -> tuple[str, float]:
+    ticks = int(seconds / simulated.test.step)
+    motion = simulated.run(ticks)
     n = motion.shape[1] // 2
     peak = float(np.max(np.abs(motion[:, :n])))
     if len(motion) < ticks or not peak < MOST:
         return RUNS_AWAY, peak
-    found = [_trend(one, period, int(skip / simulation.test.step)) for one in motion[:, :n].T]
+    found = [_trend(one, period, int(skip / simulated.test.step)) for one in motion[:, :n].T]
     return next(one for one in (GROWS, BOUNDED, SETTLES) if one in found), peak
 
 
@@ -132,14 +149,17 @@ class Judged:
         return "; ".join([f"as defined: {self.nominal}", *told])
 
 
-def judge(test: Test) -> Judged:
-    """Simulate a test as it is defined and with what is promised; beyond that where all of these settle."""
+def judge(test: Test, seconds: float) -> Judged:
+    """Simulate a test of so many seconds as it is defined and with what is promised; beyond that where all settle.
+
+    A coupling that adapts keeps at the end of the test what it has learnt.
+    """
     share = DELAY * lag(test)
     nominal, peak = outcome(test)
     if nominal in BAD:
         return Judged(nominal, {}, {}, peak)
     promised = {name: outcome(test, late, gain)[0] for name, late, gain in changes(test, GAIN, share)}
-    quiet = test.but(excitation=(test.excitation[0], 0.0, 0.0, 0.5 / frequency(test)))
+    quiet = test if test.drive else test.but(excitation=(test.excitation[0], 0.0, 0.0, 0.5 / frequency(test)))
     at_rest = not (test.linear or test.slow)  # a slow test has no motion below the tolerance of its rig
     if at_rest and not any(one in BAD for one in promised.values()):
         for name, late, gain in (("", 0.0, 1.0), *changes(test, GAIN, share)):
@@ -149,18 +169,19 @@ def judge(test: Test) -> Judged:
     more = changes(test, BEYOND_GAIN, BEYOND_DELAY * share)
     trials = [(name, partial(outcome, test, late, gain)) for name, late, gain in more]
     if test.adapts:  # a change that comes at once, before it is learnt
-        simulation = Simulation(test)
-        simulation.run(int(SECONDS / test.step))
-        learnt = simulation.learnt()
-        trials += [
-            (f"as learnt {name}", partial(outcome, learnt, late, gain))
-            for name, late, gain in changes(test, GAIN, share)
-        ]
+        adapted = Simulation(test)
+        adapted.run(int(seconds / test.step))
+        learnt = adapted.learnt()
+        held = quiet.but(adapts=(), predicts=learnt.predicts, amplitude=learnt.amplitude)
+        for name, late, gain in changes(test, GAIN, share):
+            trials.append((f"as learnt {name}", partial(outcome, learnt, late, gain)))
+            trials.append((f"small motion as learnt {name}", partial(outcome, held, late, gain, SMALL)))
     if not test.linear:
         trials.append(("larger excitation", partial(outcome, test, size=BEYOND_GAIN)))
-    if at_rest:
+    if at_rest and test.drive is None:
         for dof in range(len(test.mass)):  # modes of all sorts
             trials.append((f"free motion {dof + 1}", partial(free_motion, quiet.but(pushed=dof), AMPLITUDE * peak)))
+    if at_rest:
         trials += [(f"small motion {name}", partial(outcome, quiet, late, gain, SMALL)) for name, late, gain in more]
     beyond: dict[str, str] = {}
     for name, trial in trials:
@@ -186,8 +207,8 @@ def free_motion(quiet: Test, wanted: float) -> tuple[str, float]:
     """After a pulse that is so large that the motion reaches so much [m]."""
     size = 1.0
     for _ in range(6):
-        simulation = Simulation(quiet.but(excitation=(size * quiet.excitation[0], *quiet.excitation[1:])))
-        motion = simulation.run(int(2.0 * quiet.excitation[3] / quiet.step))
+        simulated = simulation(quiet.but(excitation=(size * quiet.excitation[0], *quiet.excitation[1:])))
+        motion = simulated.run(int(2.0 * quiet.excitation[3] / quiet.step))
         reached = np.abs(motion[:, : motion.shape[1] // 2]).max()
         size *= np.clip(wanted / reached, 0.01, 100.0)
         if abs(reached - wanted) < 0.05 * wanted:

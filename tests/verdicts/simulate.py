@@ -32,6 +32,40 @@ class Element:
 
 
 @dataclass(frozen=True)
+class ForceControl:
+    """What a test in force control has in addition (``force.py``)."""
+
+    assumed: float
+    """Stiffness that is calculated with [N/m]; 0 if none is."""
+    gain: float
+    """Of the rig's force controller [m/(N s)]."""
+    transfer: float
+    """Stiffness of the transfer system [N/m]."""
+    substeps: int = 1
+    alpha: float = 0.0
+    """Of Baumgarte's stabilisation [1/s]; 0 for index 1."""
+    beta: float = 0.0
+    weight: float = 0.0
+    """Of velocities in the regression [s]."""
+    at_stage: bool = True
+    """Whether displacements are taken to hold at the time of their stage, and not at the end of the step."""
+
+
+@dataclass(frozen=True)
+class Drive:
+    """What a test with harmonic feed-forward has in addition (``harmonic.py``)."""
+
+    hz: tuple[float, ...]
+    transfer: tuple[complex, ...]
+    """From drive to gap at these frequencies, as the coupling begins [m/N]."""
+    memory: float
+    learning: float = 0.0
+    """Memory of the identification [s]; 0: least mean squares."""
+    moving: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Mass, damping and stiffness that move with the specimen."""
+
+
+@dataclass(frozen=True)
 class Test:
     """Numbers of a hybrid test, in SI units."""
 
@@ -68,16 +102,19 @@ class Test:
     force_range: float = np.inf
     slow: tuple[float, ...] = ()
     """Of a slow test (``slow.py``): its period and ramp [s], tolerance [m] and the time within it [s]."""
+    force: ForceControl | None = None
+    drive: Drive | None = None
     rig_as_fmu: bool = False
     """Whether the definition has its rig as an FMU."""
     gain: float = 1.0
-    """Factor on the specimen's force."""
+    """Factor on the specimen's force; in force control on its displacement."""
 
     @property
     def linear(self) -> bool:
         limits = (self.stroke, self.speed, self.force_range)
         nonlinear = self.virtual or self.specimen or self.friction or self.backlash or self.adapts or self.slow
-        return not (nonlinear or np.isfinite(limits).any())
+        learns = self.drive is not None and self.drive.learning > 0.0
+        return not (nonlinear or learns or np.isfinite(limits).any())
 
     def but(self, **changes: object) -> Test:
         return replace(self, **changes)  # type: ignore[arg-type]
@@ -118,8 +155,6 @@ class Simulation:
         rows = [cubic((delay - (i + 1) * h) / test.step) for i in range(substeps)]
         first = np.array([one for one, _ in rows])
         weights = test.amplitude * ahead(*test.predicts, test.step)
-        if test.rig_as_fmu:  # an FMU receives the mean of the commands at the ends of its step
-            weights = np.convolve(weights, [0.5, 0.5])
         self.linear, self.time = not test.virtual, 0
         length = int(first.max()) + 4
         self.sizes = (n, dofs, len(weights), length)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import re
@@ -55,7 +56,7 @@ COMMANDS = (
 )
 """Their places in this package."""
 HELP = {"help_option_names": ["-h", "--help"]}
-GARBAGE = 50_000
+GARBAGE = 200_000
 """New objects after which Python looks for unreachable ones.  Importing makes many objects and no garbage, and
 with Python's own figure it looks at them again and again."""
 READER_GONE = 128 + 13
@@ -160,6 +161,7 @@ def main() -> None:
     # Matrices here are small: threads of a linear-algebra library would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(GARBAGE, *gc.get_threshold()[1:])
+    atexit.register(gc.freeze)  # at the end Python would look through all objects again, and free each
     raise_when_ended()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # for programmers; what matters to users is printed by the commands

@@ -40,6 +40,8 @@ def export(
 
     names = write(run, to, channels or (), overwrite=force)
     typer.echo(f"{len(names)} channels, {len(run.time)} samples: {to}")
+    if run.integrity is not None:
+        typer.echo(run.integrity.text)
 
 
 def _fmu(path: Path, to: Path, part: str, channels: list[str], force: bool) -> None:

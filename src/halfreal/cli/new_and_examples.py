@@ -56,10 +56,10 @@ def _all_kinds(found: re.Match[str]) -> str:
     """The line of a kind, with the other kinds of its family in comments."""
     import textwrap
 
-    from ..definition.kinds import kinds
+    from ..definition.kinds import names
 
     chosen, space, family = found.groups()
-    others = "or " + ", ".join(kind for kind in kinds(family) if f'"{kind}"' not in chosen)
+    others = "or " + ", ".join(kind for kind in names(family) if f'"{kind}"' not in chosen)
     indent = " " * len(chosen + space)
     lines = textwrap.wrap(others, WIDTH - len(indent) - 2, break_on_hyphens=False)
     return f"\n{indent}".join([f"{chosen}{space}# {lines[0]}", *(f"#   {line}" for line in lines[1:])])

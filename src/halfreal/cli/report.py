@@ -55,6 +55,9 @@ def report(
 
         console().print(table(run, other, from_time))
         typer.echo("\n".join(about_definitions(run, other)))
+    for one in filter(None, [run, other]):
+        if one.integrity is not None:
+            typer.echo(one.integrity.text)
     typer.echo(f"report: {target.resolve()}")
     if film is not None:
         _animate(run, film, force)
@@ -111,6 +114,8 @@ def info(
             typer.echo(run.title)
             console().print(verdict_table(run))
             typer.echo(f"{run.kind} of {run.started}, {len(run.time)} samples, step {run.step:g} s, seed {run.seed}")
+            if run.integrity is not None:
+                typer.echo(run.integrity.text)
             for key, text in about(run):
                 typer.echo(f"{key}: " + text.replace("\n", "\n" + " " * len(f"{key}: ")))
             if run.accepted is not None:

@@ -12,8 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
-UNUSED = ("numpy.f2py", "numpy.testing")
-"""SciPy imports every part of NumPy; these take long and are for programmers."""
+UNUSED = (
+    *("numpy.char", "numpy.core", "numpy.ctypeslib", "numpy.f2py", "numpy.polynomial", "numpy.strings"),
+    "numpy.testing",
+)
+"""SciPy imports every part of NumPy; few commands use these."""
 Trust = Annotated[bool, typer.Option("--trust", help="Run the programs that the definition names without asking.")]
 
 
@@ -46,7 +49,8 @@ def ask(path: Path) -> bool:
     if sys.stdin is None or not sys.stdin.isatty() or not sys.stderr.isatty():
         return False
     typer.echo(
-        f"'{path}' is a program that the definition runs with your permissions; this prompt appears once per file.",
+        f"{str(path)!r} is a program that the definition runs with your permissions; this prompt "
+        "appears once per file.",
         err=True,
     )
     return typer.confirm("Run it and what it imports?", default=False, err=True)

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import block_diag, matrix_balance, schur
-from scipy.linalg.lapack import ztrtrs
 
 from ..errors import HalfrealError
 
 SINGULAR = 1e-12
 """Smallest singular value of I + D, or of A + I, as a part of the largest, below which it counts as singular."""
+VANISHED = 1e-100
+"""Entries that have decayed below it, over a long tick of a slow test, are zero: scaling would raise them."""
 FEW_STATES = 30
 """Up to which a response solves its equations again at each frequency; above, A is brought to triangular form once."""
 
@@ -54,7 +54,7 @@ class StateSpace:
                     f"matrix {name.upper()} of a state-space model has {matrix[row, column]} in row {row + 1}, column "
                     f"{column + 1}; every entry must be finite"
                 )
-            object.__setattr__(self, name, matrix)
+            object.__setattr__(self, name, np.where(np.abs(matrix) < VANISHED, 0.0, matrix))
         if self.dt is not None and not (np.isfinite(self.dt) and self.dt > 0):
             raise HalfrealError(
                 f"the sampling step is {self.dt} s; it must be positive, or None for a continuous model"
@@ -81,6 +81,8 @@ class StateSpace:
     @cached_property
     def _triangular(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Schur form T of the balanced A, with B and C in its coordinates; and −T in C order."""
+        from scipy.linalg import matrix_balance, schur
+
         with np.errstate(invalid="ignore"):  # SciPy casts scales to integers, though none is needed
             balanced, scale = matrix_balance(self.a, permute=False)
         form, basis = schur(balanced, output="complex")
@@ -103,6 +105,8 @@ class StateSpace:
 
     def _solved(self, s: complex, b: np.ndarray) -> np.ndarray:
         """(sI − T)⁻¹ b, as SciPy solves it, without its overhead: searches for margins solve thousands."""
+        from scipy.linalg.lapack import ztrtrs
+
         upper = self._triangular[3].copy()
         upper.reshape(-1)[:: len(upper) + 1] += s
         x, info = ztrtrs(upper.T, b, lower=1, trans=1)  # LAPACK's order is that of columns
@@ -222,6 +226,8 @@ class Delayed:
             parts = [shift_register(round(delay / dt), dt) for delay in self.delays]
         else:
             parts = [transport(delay, order) for delay in self.delays]
+        from scipy.linalg import block_diag
+
         a, b, c, d = (block_diag(*(getattr(part, name) for part in parts)) for name in "abcd")
         return self.model.after(StateSpace(a, b, c, d, dt))
 

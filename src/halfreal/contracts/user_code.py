@@ -3,7 +3,6 @@ libraries."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -15,7 +14,8 @@ from ..kernels.block import Block
 from ..kernels.closed_over import closed_over
 from ..kernels.user import ARGUMENTS, UserFunctionError, check_function, load_function, split, try_out
 from ..kernels.user_import import import_file
-from ..settings import Settings, fault, folder, shown, stored
+from ..settings import fault, folder, shown, stored
+from .foreign_code import ForeignCode
 from .system import Method
 
 
@@ -46,19 +46,6 @@ def fields_of_the_state(frozen: tuple[str, ...], info: ValidationInfo) -> tuple[
         if "state" in info.data and name not in info.data["state"]:
             raise fault(f"'{name}' is not a field of the state, which has {', '.join(info.data['state']) or 'none'}")
     return frozen
-
-
-class ForeignCode(Settings):
-    """Code that is run and is not part of the definition itself."""
-
-    @property
-    def file(self) -> Path:
-        """The file that the definition names."""
-        raise NotImplementedError
-
-    def hashes(self) -> dict[str, str]:
-        """SHA-256 of all that it is made of, by file."""
-        return {str(self.file): hashlib.sha256(self.file.read_bytes()).hexdigest() if self.file.exists() else ""}
 
 
 class Programmed(ForeignCode):

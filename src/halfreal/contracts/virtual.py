@@ -35,9 +35,7 @@ from .client_port import ClientPort
 from .context import Context
 from .device import Device, device_of
 from .finding import Finding
-from .inside import Inside, Sketch
 from .known import Known
-from .pushed import Push, Pushed
 from .quantities import ActsAs, Commands, Hold
 from .state_space import StateSpace
 from .system import Method, System
@@ -45,6 +43,8 @@ from .system import Method, System
 if TYPE_CHECKING:
     from ..definition.definition import Definition
     from ..studies.check.examined import Examined
+    from .inside import Inside, Sketch
+    from .pushed import Push, Pushed
     from .rig import Rig
 
 

@@ -112,7 +112,7 @@ class Acceptance(Settings):
     """Longest time for which a tick that is not finished in time may hold the test. Default: 10 steps, or
     limits.lateness.trip if that is shorter.
     """
-    time_lost: Annotated[float | Off, NumberOrNone("1", least=0)] = 0.005
+    time_lost: Annotated[float | Off, NumberOrNone("1", least=0, most=1)] = 0.005
     """Largest time for which such ticks hold the test in all, as a share of its duration."""
     stale: Annotated[float | Off, NumberOrNone("1", least=0, most=1)] = 0.01
     """Largest share of the ticks of a run that had no new measurement."""

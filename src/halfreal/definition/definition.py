@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from contextlib import suppress
-from html import escape
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -160,6 +159,8 @@ class Definition(Settings):
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         return f"<details><summary>{escape(repr(self))}</summary><pre>{escape(self.to_toml())}</pre></details>"
 
     def with_values(self, values: Mapping[str, Any]) -> Definition:

@@ -99,8 +99,11 @@ def is_open(part: type[Settings]) -> bool:
 
 
 def _models(annotation: Any) -> Iterator[type[Settings]]:
-    if isinstance(annotation, type) and issubclass(annotation, Settings) and not is_open(annotation):
+    is_part = isinstance(annotation, type) and issubclass(annotation, Settings) and annotation is not Settings
+    if is_part and not is_open(annotation):
         yield annotation
+    if isinstance(annotation, OneAt):
+        yield from annotation.parts
     for inner in get_args(annotation):
         yield from _models(inner)
 

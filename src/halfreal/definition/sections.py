@@ -75,7 +75,8 @@ class RealTime(Settings):
     the test.  Lost time is never made up for.  The loop sleeps until ``spin`` before a tick is due, and watches the
     clock from there.  ``priority`` (of SCHED_FIFO) and ``cpu`` (its number) are used where the system permits.
     ``unattended``, of a test with a page when no operator's view is left, neither a terminal nor a browser: "go on", or
-    "stop" smoothly.
+    "stop" smoothly.  ``viewers_stop``: which viewers of the page may use EMERGENCY STOP, those on the "same computer",
+    "all" or "none".
     """
 
     pacing: Literal["clock", "rig"] = "clock"
@@ -84,6 +85,7 @@ class RealTime(Settings):
     priority: Annotated[int, Field(ge=1, le=99)] = 80
     cpu: Annotated[int, Field(ge=0)] | None = None
     unattended: Literal["go on", "stop"] = "go on"
+    viewers_stop: Literal["same computer", "all", "none"] = "same computer"
 
 
 class Excitations(Settings):

@@ -4,6 +4,9 @@
     driver.read      the driver → raw inputs
     channels         raw inputs → what they measure; range, stuck-at and interlocks are looked at here
 
+``write`` is called when it is its turn (``kernels/spacing.py``), counted from when it returned the last time: one that
+was held up in there, as a driver in Python that waited for the interpreter's lock, may have acted as late as that.
+
 A failure of the driver, a raw value beyond its range, one that stays the same, and an interlock that opens are faults
 of these blocks, on which the guard trips, or the rig's end makes itself safe.  On a failure and on an emergency stop
 ``safe()`` is called from here, in the same tick, and nothing is written any more.
@@ -12,6 +15,7 @@ of these blocks, on which the guard trips, or the rig's end makes itself safe.  
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 
@@ -24,6 +28,7 @@ from ..kernels.compile import kernel
 from ..kernels.datagram import ARMED_RIG, OWN_FAULT, OWN_STOP, SAFE
 from ..kernels.foreign import as_field, call_c, place, put_real, real_at
 from ..kernels.modes import ARMED, FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPED_AT_REST, TRIPPED
+from ..kernels.spacing import FIRST_TURN, await_turn, take_turn
 from .host import TOO_SILENT, Host
 from .table import STATES, Wired, share
 from .words import BY_LOOP, BY_WATCHDOG, CALLING, HEART, MADE_SAFE, NOTHING, READING, RESULT, SAFE_DONE, WRITING
@@ -133,7 +138,8 @@ def channels_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
 
 def write_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     n = p.factor.size
-    digital = y.size - n
+    digital = y.size - n - 1
+    y[n + digital] = 0.0
     mode, rig, code, channels = u[n], u[n + 1], u[n + 2], u[n + 3]
     words = int(p.words)
     state = 0
@@ -155,8 +161,15 @@ def write_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             for i in range(digital):
                 y[n + i] = p.on[COUNT * i + state]
                 put_real(int(p.outputs) + 8 * (n + i), y[n + i])
+            origin, needed, asked = int(p.origin), 0.0, now()
+            for i in range(n):
+                needed = max(needed, 1e9 * abs(u[i] - s.last[i]) / p.rate[i])
+                s.last[i] = u[i]
+            turn = await_turn(s.turn, p.period, needed, origin, int(p.spin), asked)
+            y[n + digital] = 1e-9 * float(turn - asked)
             store_word(words + 8 * CALLING, WRITING)
             result = call_c(int(p.write), (int(p.outputs),))
+            take_turn(s.turn, p.period, float(now() - origin))
             if result != 0:
                 store_word(words + 8 * RESULT, result)
                 s.failed = FAILED
@@ -165,7 +178,7 @@ def write_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         if s.failed != 0.0:
             make_driver_safe(p)
     if load_word(words + 8 * MADE_SAFE) != 0:  # the outputs are what safe() has made of them
-        for i in range(y.size):
+        for i in range(n + digital):
             y[i] = math.nan
     return int(s.failed)
 
@@ -236,9 +249,22 @@ def _faults(wired: Wired) -> dict[int, str]:
 
 
 def write_block(
-    host: Host, wired: Wired, commands: tuple[str, ...], mode: str, rig: str, code: str, first: np.ndarray
+    host: Host,
+    wired: Wired,
+    commands: tuple[str, ...],
+    mode: str,
+    rig: str,
+    code: str,
+    stands: np.ndarray,
+    *,
+    period: float,
+    rate: np.ndarray | None = None,
+    spin: float = 0.0,
 ) -> Block:
-    """Block "driver.write": gives ``commands`` and follows the channels of the test's ``mode`` and the ``rig``'s."""
+    """Block "driver.write": gives ``commands`` and follows the channels of the test's ``mode`` and the ``rig``'s.
+
+    ``stands`` is the command under which the rig stands; ``rate`` the limit of each command's rate.
+    """
     outs = list(wired.outputs.values())
     bounds = np.array([one.bounds for one in outs]).reshape(-1, 2)
     both = (*wired.outputs.items(), *wired.digital.items())
@@ -247,7 +273,10 @@ def write_block(
         name="driver.write",
         step=write_step,
         inputs=(*commands, mode, rig, code, CHANNELS_STATE),
-        outputs=tuple(Channel(f"raw.{name}", "1" if one.on is not None else one.raw) for name, one in both),
+        outputs=(
+            *(Channel(f"raw.{name}", "1" if one.on is not None else one.raw) for name, one in both),
+            Channel("link.held", "s"),
+        ),
         parameters={
             **_of_driver(host),
             "write": as_field(host.driver.addresses["write"]),
@@ -257,9 +286,13 @@ def write_block(
             "high": bounds[:, 1],
             "of_mode": STATE_OF_MODE,
             "on": np.array(on or [0.0]),
+            "period": 1e9 * period,
+            "rate": np.full(len(commands), UNLIMITED) if rate is None else np.asarray(rate, dtype=float),
+            "spin": 1e9 * min(spin, 0.5 * period),
+            "origin": float(time.monotonic_ns()),
         },
-        state={"failed": 0.0},
-        frozen=("failed",),
+        state={"failed": 0.0, "turn": FIRST_TURN, "last": np.array(stands, dtype=float)},
+        frozen=("failed", "turn", "last"),
         faults={
             FAILED: "the driver failed to write",
             **{
@@ -268,7 +301,7 @@ def write_block(
                 for i, (name, one) in enumerate(wired.outputs.items())
             },
         },
-        initial=tuple(first),
+        initial=(*wired.resting(stands), 0.0),
         said=host.why,
         keeps=host,
     )

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import Field, ValidationInfo, field_validator
 
 from ..contracts.driver import Driver, DriverError
-from ..contracts.user_code import ForeignCode
+from ..contracts.foreign_code import ForeignCode
 from ..kernels import trust
 from ..settings import fault, folder, stored
 

@@ -5,9 +5,10 @@
                "bit" and "bit…" read 1, "zero…" and others read ``offset``; noise is added to all but bits
 
 Settings: ``lag`` [s], ``gain`` a and ``stiffness`` k (raw units), ``noise`` (r.m.s.), ``offset``, ``shunt``, ``seed``;
-``fails_after`` reads it raises, gives NaN, blocks or ends the process, as ``fails_by`` says ("raise", "nan", "block",
-"die"), to see what becomes of a test.  ``log`` names a file to which each call of open, safe and close and the failure
-are added with process and time [ns of the monotonic clock]: what the hardware has seen, even if halfreal fails.
+``fails_after`` reads it raises, gives NaN, blocks, ends the process or opens every interlock (bits read 0), as
+``fails_by`` says ("raise", "nan", "block", "die", "interlock"), to see what becomes of a test.  ``log`` names a file to
+which each call of open, safe and close and the failure are added with process and time [ns of the monotonic clock]:
+what the hardware has seen, even if halfreal fails.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pathlib import Path
 
 from ..contracts.driver import Driver, DriverError, Opening
 
-FAILURES = ("raise", "nan", "block", "die")
+FAILURES = ("raise", "nan", "block", "die", "interlock")
 
 
 class SimulatedDriver(Driver):
@@ -83,6 +84,8 @@ class SimulatedDriver(Driver):
             time.sleep(self._blocks_for)
         if self._fails_by == "die":
             os.kill(os.getpid(), signal.SIGKILL)
+        if self._fails_by == "interlock":
+            return [0.0 if name.startswith("bit") else value for name, value in zip(self._inputs, found, strict=True)]
         return [math.nan] * len(found)
 
     def write(self, commands: Sequence[float]) -> None:

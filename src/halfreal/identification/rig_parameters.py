@@ -175,13 +175,14 @@ def _intervals(
     known = float(stdtrit(freedom, 0.5 * (1.0 + CONFIDENCE))) * deviation / size[alive]
     least = LEAST_WIDTH * np.array([max(abs(v), one.scale) for v, one in zip(values, sought, strict=True)])[alive]
     half[alive] = np.maximum(known, least)
-    singular = np.linalg.eigvalsh(normal)
-    if singular[0] < 1e-12 * singular[-1]:  # a direction that nothing tells: those in it are not known
-        blind = np.abs(np.linalg.eigh(normal)[1][:, 0]) > 0.1
+    eigenvalues, directions = np.linalg.eigh(normal)
+    if eigenvalues[0] < 1e-12 * eigenvalues[-1]:  # the records do not determine this direction
+        blind = np.abs(directions[:, 0]) > 0.1
         half[np.flatnonzero(alive)[blind]] = np.inf
-    white = np.linalg.pinv(normal, hermitian=True)
-    root = np.sqrt(np.maximum(np.diag(white), 1e-300))
-    correlation[np.ix_(alive, alive)] = white / np.outer(root, root)
+    # rounding may leave an eigenvalue below zero, of which no covariance has one
+    covariance = directions / np.maximum(eigenvalues, 1e-15 * eigenvalues[-1]) @ directions.T
+    root = np.sqrt(np.diag(covariance))
+    correlation[np.ix_(alive, alive)] = covariance / np.outer(root, root)
     return half, correlation
 
 

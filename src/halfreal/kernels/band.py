@@ -11,16 +11,22 @@ Inner loops run along rows of the stored array, four of them at a time, as in ``
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import scipy.sparse as sparse
 
 from .compile import kernel
 from .entry import entry
 
+if TYPE_CHECKING:
+    import scipy.sparse as sparse
+
 
 def half_bandwidth(matrix: sparse.spmatrix) -> int:
     """Largest distance of an entry from the diagonal."""
-    found = sparse.coo_matrix(matrix)
+    from scipy.sparse import coo_matrix
+
+    found = coo_matrix(matrix)
     return int(np.max(np.abs(found.row - found.col), initial=0))
 
 

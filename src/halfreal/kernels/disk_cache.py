@@ -2,18 +2,18 @@
 
 Each compiled function (``library.py``) or fused loop (``fused.py``) is a file of its own::
 
-    SHA-256 of all that follows | name of the entry | newline | what is kept
+    HMAC-SHA-256 of all that follows | name of the entry | newline | what is kept
 
-What is not as it was written is removed and made again, and where nothing can be kept, it is made each time; either is
-reported once, in a line.  Files are written
-under another name and renamed, so that processes can work side by side.
+The key is a secret of this user (``user_folders.secret``): who can write to the folder cannot add code.  What is not as
+it was written is removed and made again, and where nothing can be kept, it is made each time; either is reported once,
+in a line.  Files are written under another name and renamed, so that processes can work side by side.
 
 The folder is that of the user's caches, or one in ``NUMBA_CACHE_DIR`` where that is set.
 """
 
 from __future__ import annotations
 
-import hashlib
+import hmac
 import os
 import secrets
 import sys
@@ -58,7 +58,7 @@ def write(path: Path, payload: bytes) -> None:
         _make_room(path.parent)
         content = path.name.encode() + b"\n" + payload
         with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(hashlib.sha256(content).digest() + content)
+            file.write(_signature(content) + content)
         temporary.replace(path)
     except OSError as error:
         remove(temporary)
@@ -68,14 +68,14 @@ def write(path: Path, payload: bytes) -> None:
 def checked(path: Path) -> bytes | None:
     """What an entry holds, None if there is none; an error if it is not as it was written."""
     try:
-        content = path.read_bytes()
+        content = user_folders.read_private(path)
     except FileNotFoundError:
         return None
     except OSError as error:
         without(path.parent, error)
         return None
-    digest, name, payload = content[:32], *content[32:].split(b"\n", 1)
-    if hashlib.sha256(memoryview(content)[32:]).digest() != digest or name != path.name.encode():
+    digest, (name, _, payload) = content[:32], content[32:].partition(b"\n")
+    if not hmac.compare_digest(_signature(memoryview(content)[32:]), digest) or name != path.name.encode():
         raise ValueError(f"'{path}' is damaged")
     return payload
 
@@ -93,10 +93,20 @@ def folder() -> Path | None:
     given = os.environ.get(FOLDER)
     there = Path(given) / "halfreal" if given else user_folders.cache() / "compiled"
     try:
+        _key()
         return user_folders.made_private(there)
     except OSError as error:
         without(there, error)
         return None
+
+
+@cache
+def _key() -> bytes:
+    return user_folders.secret()
+
+
+def _signature(content: bytes | memoryview) -> bytes:
+    return hmac.digest(_key(), content, "sha256")
 
 
 def without(there: Path, error: OSError) -> None:

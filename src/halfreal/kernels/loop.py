@@ -112,8 +112,8 @@ class Loop(Memory):
     follow
         Channel that gives the tick, for the loop of a rig that lives in the time of the test it serves.
     hold
-        Channel that keeps the loop at its tick while it is not zero, for a slow test; meanwhile only the controller's
-        blocks from the one that writes it on are run, and the rig's.
+        Channel that keeps the loop at its tick while it is not zero: in slow tests, and while measurements are missing;
+        meanwhile only the controller's blocks from the one that writes it on are run, and the rig's.
     held_from
         The block from which on they are run instead, if it is an earlier one.
     """

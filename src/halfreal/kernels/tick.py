@@ -15,7 +15,8 @@ A test begins at tick 0 and has ``end`` ticks.  Before and after them, while the
 begins and home again, and after a trip, the rows before the guard rest: the virtual substructure is at rest.
 
 A slow test stays at a tick for as long as the rig takes to answer its command: while the channel ``hold`` is not zero,
-only the rows from ``mover`` on run, and the tick is recorded when it is done.
+only the rows from ``mover`` on run, and the tick is recorded when it is done.  So does any test while the measurements
+of a rig elsewhere are missing, also on the way to its beginning.
 
 ``control`` holds the words of ``kernels/control.py``, and ``log`` is a ring of rows: in a rehearsal one that holds them
 all, in a run one that a recorder empties.
@@ -196,7 +197,8 @@ def run_ticks(given):  # type: ignore[no-untyped-def]
             tick = vector[follow]
         t = tick * dt
         waiting = waiting and guarded and vector[mode] == ARMED
-        done_with_it = not waiting and (not holds or vector[hold] == 0.0 or (guarded and vector[mode] != RUNNING))
+        at_it = not guarded or vector[mode] == RUNNING or vector[mode] == RAMPING
+        done_with_it = not waiting and (not holds or vector[hold] == 0.0 or not at_it)
         for i in range(watched.size):
             value = vector[watched[i]]
             if value != vector[seen + np.uint64(i)]:

@@ -1,15 +1,18 @@
 """Definitions are data, and the Python files, libraries and FMUs that they name are programs: none is run unasked.
 
 That holds for the command line.  A file is known by the SHA-256 of its content.  What the user has said yes to is
-remembered in the user's configuration; what such a file imports is covered by the same answer, as it is then, and asked
-about again when it has changed.  In a program of the user's own, which could run anything, there is no prompt: ``ask``
-is set by the command line alone.
+remembered in the user's configuration, in a file that is not used if others could have written it.  What such a file
+imports is covered by the same answer, as it is then, and asked about again when it has changed.  In a program of the
+user's own, which could run anything, there is no prompt: ``ask`` is set by the command line alone.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import re
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,12 +24,18 @@ from .origin import EXAMPLES, users
 
 ALL = "HALFREAL_TRUST"
 """Set in the environment, all files are trusted, as with ``--trust``: processes that are started inherit it."""
+AGREED = "HALFREAL_TRUSTED_DIGESTS"
+"""In the environment: digests of files that the user has confirmed where the answers cannot be stored."""
+LINE = re.compile(r'([0-9a-f]{64}) ".*"')
+"""A line of the store: digest and quoted name.  The name is for people; only the digest counts."""
 
 Ask = Callable[[Path], bool]
 _ask: Ask | None = None
 _here = threading.local()
 _agreed: set[Path] = set()
 """Files that were said yes to in this process: what they import is covered."""
+_noted: set[str] = set()
+"""What was reported about the store."""
 
 
 class UntrustedError(HalfrealError):
@@ -61,11 +70,11 @@ def check(path: Path) -> None:
     if _ask is None or os.environ.get(ALL) or not users(str(path)) or path.resolve().is_relative_to(EXAMPLES):
         return
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    if digest in _known():
+    if digest in os.environ.get(AGREED, "").split() or digest in _known():
         return
     if not getattr(_here, "agreed", False) and not _ask(path):
         raise UntrustedError(
-            f"'{path}' is a program that this definition runs, and is not trusted yet: it was not "
+            f"{str(path)!r} is a program that this definition runs, and is not trusted yet: it was not "
             "run; inspect it, then "
             "run the same command in a terminal and confirm, or use --trust in a script"
         )
@@ -74,21 +83,31 @@ def check(path: Path) -> None:
 
 
 def _store() -> Path:
-    return user_folders.config() / "trusted"
+    return user_folders.config() / "trusted-files"
 
 
 def _known() -> set[str]:
+    """Digests in the store; none, with a note, if others could have written it."""
     try:
-        lines = _store().read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
+        lines = user_folders.read_private(_store()).decode("utf-8", errors="replace").split("\n")
+    except FileNotFoundError:
         return set()
-    return {line.split(" ")[0] for line in lines}
+    except OSError as error:
+        _note(error)
+        return set()
+    return {found[1] for line in lines if (found := LINE.fullmatch(line))}
 
 
 def _remember(digest: str, path: Path) -> None:
     try:
-        user_folders.made_private(_store().parent)
-        with os.fdopen(os.open(_store(), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a", encoding="utf-8") as file:
-            file.write(f"{digest} {path}\n")
-    except OSError:  # then the answer holds for this command, and for the processes that it starts
-        os.environ[ALL] = "1"
+        # quoted, without control characters: a file name must not make a line of its own
+        user_folders.append_private(_store(), f"{digest} {json.dumps(os.fspath(path))}\n")
+    except OSError as error:  # then the answer holds for this command, and for the processes that it starts
+        _note(error)
+        os.environ[AGREED] = f"{os.environ.get(AGREED, '')} {digest}".strip()
+
+
+def _note(error: OSError) -> None:
+    if str(error) not in _noted:
+        _noted.add(str(error))
+        print(f"note: the list of trusted files is not used: {error}", file=sys.stderr)

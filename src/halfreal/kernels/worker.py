@@ -42,8 +42,10 @@ class WorkerError(HalfrealError):
     """A function of halfreal's own that cannot be compiled."""
 
 
-def compiled(functions: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """Functions with what is stored of them, as they become ready."""
+def compiled(
+    functions: Sequence[str], on_failure: Callable[[str, Exception], None] | None = None
+) -> Iterator[tuple[str, bytes]]:
+    """Functions with what is stored of them, as they become ready; a failure is raised if no one is called with it."""
     if not functions:
         return
     count = min(len(functions), len(os.sched_getaffinity(0)), MOST)
@@ -57,9 +59,12 @@ def compiled(functions: Sequence[str]) -> Iterator[tuple[str, bytes]]:
             Thread(target=_drive, args=(worker, taking, done), daemon=True).start()
         for _ in range(len(functions)):
             function, found = done.get()
-            if isinstance(found, Exception):
+            if not isinstance(found, Exception):
+                yield function, found
+            elif on_failure is None:
                 raise found
-            yield function, found
+            else:
+                on_failure(function, found)
 
 
 def _drive(worker: Any, taking: Callable[[], str], done: SimpleQueue[tuple[str, bytes | Exception]]) -> None:

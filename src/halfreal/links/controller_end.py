@@ -60,6 +60,12 @@ SPIN = 30_000.0
 """Nanoseconds of watching for a measurement before sleeping."""
 SLICE = 5e6
 """Nanoseconds of waiting for a measurement between two looks at what the operator asks."""
+MISSING = 3.0
+"""Periods without a measurement after which the time of the test is held: two clocks that are not synchronised never
+differ by so many."""
+HELD, OLD = 1.0, 2.0
+"""Values of "link.stale": the test's time is held for want of a measurement; the last is older than its warning limit.
+"""
 STALE, RIG_LEASE, RIG_LIMIT, RIG_STOP, RIG_IDLE, RIG_SILENT, RIG_UNKNOWN, RIG_FAULT = 1, 2, 3, 4, 5, 6, 7, 8
 REFUSALS = {
     1: "it is busy with another session",
@@ -325,6 +331,7 @@ class ControllerEnd:
                 "session": session,
                 "period": 1e9 * period,
                 "waits": float(waits),
+                "held": 1e9 * MISSING * period,
                 "warn": UNLIMITED if stale_warn is None else 1e9 * stale_warn,
                 "trip": min(1e9 * trip, UNLIMITED),
                 "silent": float(silent),
@@ -427,7 +434,7 @@ def receive_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     y[m] = 1e-9 * age
     y[m + 1] = 1e-9 * (time - called) if p.waits != 0.0 else 0.0
     y[m + 2] = u[0] - s.answers
-    y[m + 3] = 1.0 if age > p.warn else 0.0
+    y[m + 3] = OLD if age > p.warn else HELD if age > p.held else 0.0
     y[m + 4] = s.rig
     y[m + 5] = s.newest[0]
     for i in range(s.counts.size):

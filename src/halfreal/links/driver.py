@@ -1,6 +1,6 @@
 """A rig on this computer, moved by a driver inside the loop of ``halfreal run``: no datagrams, no other process.
 
-    guard → link.send (waits for its turn) → driver.write → [next tick] → driver.read → channels → link.receive
+    guard → link.send (counts) → driver.write (waits for its turn) → [next tick] → driver.read → channels → link.receive
 
 The guard of the test is the rig's guard too.  The driver's watchdog and warden (``halfreal.drivers``) make it safe when
 the loop stops, for any reason.  A driver in Python is called under the interpreter's lock; one in C is not.
@@ -8,7 +8,6 @@ the loop stops, for any reason.  A driver in Python is called under the interpre
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,10 +19,8 @@ from ..drivers.blocks import channels_block, read_block, write_block
 from ..drivers.host import TOO_SILENT, Host
 from ..drivers.table import Wired
 from ..kernels.block import Block, Channel, channels
-from ..kernels.clock import now
 from ..kernels.datagram import ARMED_RIG
 from ..kernels.loop import Loop
-from ..kernels.spacing import FIRST_TURN, await_turn, take_turn
 from ..safety.limits import UNLIMITED
 from .controller_end import Offer
 from .identity import Identity
@@ -181,21 +178,17 @@ class DriverEnd:
         n = len(commands)
         send = Block(
             name="link.send",
-            step=turn_step,
-            inputs=commands,
-            outputs=(Channel("link.sent", "1"), Channel("link.held", "s")),
-            parameters={
-                "period": 1e9 * period,
-                "rate": np.full(n, UNLIMITED) if rate is None else rate,
-                "spin": 1e9 * min(spin, 0.5 * period),
-                "origin": float(time.monotonic_ns()),
-            },
-            state={"sequence": 1.0, "turn": FIRST_TURN, "last": np.zeros(n) if stands is None else stands},
-            frozen=("sequence", "turn", "last"),
+            step=send_step,
+            inputs=(),
+            outputs=(Channel("link.sent", "1"),),
+            parameters={},
+            state={"sequence": 1.0},
+            frozen=("sequence",),
         )
         table = self._table
-        first = table.resting(np.zeros(n) if stands is None else stands)
-        write = write_block(self.host, table, commands, "guard.mode", "rig.state", "rig.code", first)
+        at = np.zeros(n) if stands is None else stands
+        names = ("guard.mode", "rig.state", "rig.code")
+        write = write_block(self.host, table, commands, *names, at, period=period, rate=rate, spin=spin)
         read = read_block(self.host, table, self._raw)
         measured = channels_block(table, period, self._raw, measured_channels(self._test))
         receive = Block(
@@ -217,15 +210,7 @@ class DriverEnd:
         return (send, write), (read, measured, receive)
 
 
-def turn_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    origin, called = int(p.origin), now()
-    needed = 0.0
-    for i in range(u.size):
-        needed = max(needed, 1e9 * abs(u[i] - s.last[i]) / p.rate[i])
-        s.last[i] = u[i]
-    time = await_turn(s.turn, p.period, needed, origin, int(p.spin), called)
-    y[1] = 1e-9 * float(time - called)
-    take_turn(s.turn, p.period, float(time - origin))
+def send_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     s.sequence += 1.0
     y[0] = s.sequence
     return 0

@@ -1,11 +1,15 @@
 """The guard of a rig's loop: block "link.command", which gives the commands of a session to the rig.
 
 Armed, it follows the newest valid command, no faster than its own rate limit, in wall time: in a step the command
-applied changes by at most the rate times the time since the last step, a step's at most.  A command beyond its own
-limit, or further from the one applied than its longest step, is not followed: the rig makes itself safe.  So it does
-when none has come for the lease, one of its own blocks has a fault (a sensor, an interlock, its driver), or its own
-operator stops it.  Safe, it holds, or returns along a half cosine to where
-it was when armed, no faster than its rate limit, and obeys no further command of the session.
+applied changes by at most the rate times the time since the last step, a step's at most.  This holds in every state:
+one function moves the rig (``go``).  A command beyond its own limit, or further from the one applied
+than its longest step, is not followed: the rig makes itself safe.  So it does when none has come for the lease, one of
+its own blocks has a fault (a sensor, an interlock, its driver), or its own operator stops it.  Safe, it brakes, and
+then holds, or returns to where it was when armed::
+
+    x = from + q(e / T) (home − from),      q(x) = 10 x³ − 15 x⁴ + 6 x⁵
+
+and obeys no further command of the session.  The rules are those of docs/link/halfreal_rig.c: a table in docs/link.md.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..kernels.block import Block, Channel, Value, channels
+from ..kernels.braking import BRAKING, note_acceleration, time_to_brake, while_braking
 from ..kernels.bytes import load8, load32, load64, load_double
 from ..kernels.clock import now
 from ..kernels.compile import kernel
@@ -51,8 +56,11 @@ from .wires import Wire
 
 SPIN = 30_000.0
 """Nanoseconds of watching for a command before sleeping."""
-AFTER = 0.05
+AFTER = 0.1
 """Seconds for which a rig that is safe and at rest continues reporting it."""
+FASTEST, SHARPEST = 1.875, 10.0 / math.sqrt(3.0)
+"""Of the way home: its largest velocity as a multiple of distance / time, its largest acceleration of distance / time².
+"""
 FOLLOWED = 1.0 + 1e-9
 """A command within its rate limit but for rounding is followed as it is."""
 
@@ -66,10 +74,12 @@ class OwnLimits:
     furthest: np.ndarray
     first: np.ndarray
     """Distance of a session's first command from where the rig stands."""
+    braking: np.ndarray
+    """Acceleration with which it stops and returns."""
 
     @classmethod
     def none(cls, axes: int) -> OwnLimits:
-        return cls(*(np.full(axes, UNLIMITED) for _ in range(4)))
+        return cls(*(np.full(axes, UNLIMITED) for _ in range(5)))
 
     def offered(self) -> tuple[float, ...]:
         """The channels of an OFFER: infinite where there is no limit."""
@@ -116,13 +126,15 @@ def command_block(
         "state": ARMED_RIG,
         "code": 0.0,
         "elapsed": 0.0,
+        "brakes_for": 0.0,
         "returns_for": 0.0,
         "slowed": 0.0,
         "any": 0.0,
         "turn": FIRST_TURN,
         "wanted": np.array(stands, dtype=float),
         "command": np.array(stands, dtype=float),
-        "held": np.array(stands, dtype=float),
+        "rest": np.array(stands, dtype=float),
+        **{name: np.zeros(n) for name in ("moved", "sharpest", "velocity")},
     }
     return Block(
         name="link.command",
@@ -152,7 +164,9 @@ def command_block(
             "fastest": open_ended(limits.fastest),
             "furthest": open_ended(limits.furthest),
             "first_step": open_ended(limits.first),
+            "braking": open_ended(limits.braking),
             "returns": float(returns),
+            "by_force": float(unit == "N"),
             "return_time": return_time,
             "home": np.array(stands if home is None else home, dtype=float),
             "first": np.frombuffer(first.ljust(8 * BUFFER, b"\0")),
@@ -167,14 +181,45 @@ def command_block(
 
 
 @kernel
-def make_safe(p, s, code):  # type: ignore[no-untyped-def]
-    """Follow no further command: hold, or return no faster than a command may be; on a stop or fault hold."""
+def make_safe(p, s, code, time):  # type: ignore[no-untyped-def]
+    """Follow no further command: brake, and then hold or return.
+
+    After its own stop or a fault the rig holds: what it knows of itself is not to be relied on.  A rig commanded in
+    force lets go in any case, and at once: it has no velocity of its own, and a force that is held is not safe.
+    """
+    emergency = code in (OWN_STOP, OWN_FAULT)
     s.state, s.code, s.elapsed = SAFE, code, 0.0
-    s.returns_for = p.return_time if p.returns != 0.0 and code != OWN_STOP and code != OWN_FAULT else 0.0
+    # with the present velocity, which a command that has not changed for long no longer has
+    since = max(1e-9 * (time - s.turn[0]), p.dt)
     for i in range(s.command.size):
-        s.held[i] = s.command[i]
-        if s.returns_for > 0.0:
-            s.returns_for = max(s.returns_for, 0.5 * math.pi * abs(s.held[i] - p.home[i]) / p.fastest[i])
+        s.velocity[i] = 0.0 if p.by_force != 0.0 else s.moved[i] / since
+    s.brakes_for = time_to_brake(s.command, s.velocity, s.sharpest, p.braking, p.largest, BRAKING, emergency)
+    for i in range(s.command.size):
+        s.rest[i] = s.command[i] + 0.5 * s.velocity[i] * s.brakes_for
+    s.returns_for = 0.0
+    if p.returns != 0.0 and (not emergency or p.by_force != 0.0):
+        s.returns_for = p.return_time
+        for i in range(s.command.size):
+            distance = abs(s.rest[i] - p.home[i])
+            s.returns_for = max(s.returns_for, FASTEST * distance / p.fastest[i])
+            s.returns_for = max(s.returns_for, math.sqrt(SHARPEST * distance / p.braking[i]))
+
+
+@kernel
+def advance_to_safety(p, s, seconds):  # type: ignore[no-untyped-def]
+    """The next point of the way to safety.  Its time is that of the steps: one in which the rig was held up makes the
+    way longer, but never makes it faster."""
+    s.elapsed += seconds
+    left = s.brakes_for - s.elapsed
+    share = min(max(-left, 0.0) / s.returns_for, 1.0) if s.returns_for > 0.0 else 0.0
+    done = share * share * share * (10.0 + share * (6.0 * share - 15.0))
+    for i in range(s.command.size):
+        if left > 0.0:
+            s.wanted[i] = while_braking(s.rest[i], s.velocity[i], s.brakes_for, left)
+        elif share == 1.0:
+            s.wanted[i] = p.home[i]
+        else:
+            s.wanted[i] = s.rest[i] + done * (p.home[i] - s.rest[i])
 
 
 @kernel
@@ -189,16 +234,20 @@ def allowed(p, s):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def follow(p, s, seconds):  # type: ignore[no-untyped-def]
-    """Go towards the command wanted, as far as the rate limit allows in so many seconds."""
+def go(p, s, seconds):  # type: ignore[no-untyped-def]
+    """Go towards the command wanted, as far as the rate limit allows in so many seconds: all that moves the rig."""
     slowed = False
     for i in range(s.command.size):
-        way, most = s.wanted[i] - s.command[i], p.fastest[i] * seconds
+        way, most, before = s.wanted[i] - s.command[i], p.fastest[i] * seconds, s.moved[i]
         if abs(way) <= most * FOLLOWED:
+            s.moved[i] = way
             s.command[i] = s.wanted[i]
         else:
-            s.command[i] += math.copysign(most, way)
+            s.moved[i] = math.copysign(most, way)
+            s.command[i] += s.moved[i]
             slowed = True
+        if s.state != SAFE:
+            note_acceleration(s.sharpest, i, s.moved[i] - before, p.dt)
     if slowed:
         s.slowed += 1.0
 
@@ -209,23 +258,15 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     called = float(now() - origin)
     if s.arrived == 0.0:
         s.arrived = called
-    if s.state == ARMED_RIG and u[0] == EMERGENCY_STOP:
-        make_safe(p, s, OWN_STOP)
-    elif s.state == ARMED_RIG and u[1] != 0.0:
-        make_safe(p, s, OWN_FAULT)
+    moves = s.state == ARMED_RIG or (s.state == SAFE and s.elapsed < s.brakes_for + s.returns_for)
+    stopped = s.state == SAFE and (s.code == OWN_STOP or s.code == OWN_FAULT)  # already: what comes later adds nothing
+    if moves and not stopped and u[0] == EMERGENCY_STOP:
+        make_safe(p, s, OWN_STOP, called)
+    elif moves and not stopped and u[1] != 0.0:
+        make_safe(p, s, OWN_FAULT, called)
     elif s.state == ARMED_RIG and called - s.arrived >= p.lease:
         # before anything else: what has queued up while this process was held up does not renew the lease
-        make_safe(p, s, LEASE_OVER)
-    elif s.state == SAFE:
-        s.elapsed += p.dt
-        if u[0] == EMERGENCY_STOP and s.elapsed < s.returns_for:  # on its way: then it goes no further
-            s.returns_for, s.code = s.elapsed, OWN_STOP
-        elif u[1] != 0.0 and s.elapsed < s.returns_for:
-            s.returns_for, s.code = s.elapsed, OWN_FAULT
-        elif s.returns_for > 0.0 and s.code != OWN_STOP and s.code != OWN_FAULT:
-            share = 0.5 * (1.0 + math.cos(math.pi * min(s.elapsed / s.returns_for, 1.0)))
-            for i in range(n):
-                s.command[i] = p.home[i] + share * (s.held[i] - p.home[i])
+        make_safe(p, s, LEASE_OVER, called)
     in_step = p.waits != 0.0 and s.state == ARMED_RIG  # a safe rig has its own clock
     limit = s.arrived + p.lease if s.state == ARMED_RIG else called + 1e9 * p.dt
     fresh = False
@@ -251,7 +292,7 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
                     for i in range(n):
                         s.wanted[i] = load_double(buffer + HEADER + 8 * i)
                     if not allowed(p, s):
-                        make_safe(p, s, OWN_LIMIT)
+                        make_safe(p, s, OWN_LIMIT, time)
                     s.any = 1.0
                 if in_step:  # one command, one step
                     break
@@ -267,10 +308,12 @@ def command_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     period = 1e9 * p.dt
     time = float(await_turn(s.turn, period, 0.0, origin, int(SPIN), now()) - origin)
     since = min(take_turn(s.turn, period, time), period)
-    if s.state == ARMED_RIG or (s.state == IDLE and fresh):  # STOP may have come with it
-        follow(p, s, 1e-9 * since)
+    if s.state == SAFE:
+        advance_to_safety(p, s, 1e-9 * since)
+    if s.state != IDLE or fresh:  # STOP may have come with it
+        go(p, s, 1e-9 * since)
     age = time - s.arrived
-    rested = s.state == SAFE and s.elapsed >= s.returns_for + AFTER
+    rested = s.state == SAFE and s.elapsed >= s.brakes_for + s.returns_for + AFTER
     for i in range(n):
         y[i] = s.command[i]
     y[n] = FINISHED if rested or s.state == IDLE else RUNNING

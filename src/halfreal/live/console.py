@@ -9,12 +9,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from ..runs.run import Run
 from .keyboard import Keyboard
 from .session import Session, stands_at
+from .signals import LOST_TERMINAL, OPERATOR, SENDERS
 from .slow_operator import FASTEST, SLOWEST, WAITING, RefusedError
 from .view import status, table
 
@@ -50,16 +52,15 @@ class Desk(Protocol):
 
 @contextlib.contextmanager
 def stopped_by_signals(session: Session) -> Iterator[None]:
-    """Let SIGINT (Ctrl-C), SIGTERM and SIGHUP be emergency stops as long as the test continues."""
+    """Let signals (``signals.py``: those of Ctrl-C, Ctrl-\\ and Ctrl-Z too) be emergency stops during a test."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread hears signals
         return
 
     def trip(number: int, frame: Any) -> None:
-        session.emergency_stop()
+        session.emergency_stop(SENDERS[signal.Signals(number)])
 
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, trip) for number in numbers}
+    before = {number: signal.signal(number, trip) for number in SENDERS}
     try:
         yield
     finally:
@@ -102,7 +103,7 @@ def hearing(operator: Operator) -> Keyboard:
 
     One that is closed and opened again, or opened when the rig is armed, would lose the keys in between.
     """
-    return Keyboard(operator.press, operator.session.emergency_stop)
+    return Keyboard(operator.press, partial(operator.session.emergency_stop, LOST_TERMINAL))
 
 
 def run_test(
@@ -186,11 +187,16 @@ class Operator:
         with contextlib.suppress(RefusedError):  # not yet armed, or over already
             self.obey(self.asked if key in "\r\n" else MEANING.get(key.lower(), ""))
 
-    def obey(self, word: str, text: str = "") -> None:
-        """Do what a word of the operator says, or refuse it; ``text`` is that of a note.  It never waits."""
+    def obey(self, word: str, text: str = "", by: str = OPERATOR) -> None:
+        """Do what a word of the operator says, or refuse it; ``text`` is that of a note.  It never waits.
+
+        Anyone else, named by ``by``, may only stop in an emergency.
+        """
         session = self.session
         if word == EMERGENCY_STOP:
-            session.emergency_stop()
+            session.emergency_stop(by)
+        elif by != OPERATOR:
+            raise RefusedError(f"'{word}' is for {OPERATOR}; {by} may only use EMERGENCY STOP")
         elif word == "stop":
             session.stop()
         elif word in ("check", "arm", "start"):

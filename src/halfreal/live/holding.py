@@ -49,7 +49,7 @@ def holding_loop(definition: Definition, host: Host, table: Wired, raw: np.ndarr
     names = (*commands, "guard.mode", "test.mode", "rig.state", "rig.code")
     outputs = (*channels("command", "m", n, of="actuator"), *(Channel(name, "1") for name in names[n:]))
     hold = Block("hold", hold_step, ("loop.fault",), outputs, {"command": np.array(stands)})
-    write = write_block(host, table, commands, "test.mode", "rig.state", "rig.code", table.resting(stands))
+    write = write_block(host, table, commands, "test.mode", "rig.state", "rig.code", stands, period=definition.period)
     blocks = [read_block(host, table, raw), channels_block(table, step, raw, measured_channels(definition))]
     blocks = [write, *blocks] if writes else blocks
     paced = pace(step, definition.real_time.spin, "hold", waits=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -77,10 +79,27 @@ class Record:
         if self.happened() in BEYOND_REACH:
             return None
         try:
-            return run_file.load_run(self._named())
+            run = run_file.load_run(self._named())
         except (OSError, RunFileError):
             self._happened = UNREADABLE
             return None
+        if run.integrity is not None and run.integrity.left_out:  # another program has written to it
+            self._happened = CHANGED
+            return None
+        return replace(run, integrity=None)
+
+    def load_all(self, header: Run, layout: Mapping[str, Any]) -> Run:
+        """The record with the rows that a recorder which failed has left in the ring.
+
+        ``header`` and ``layout`` are those with which the file was made (``live_file.create``).
+        """
+        run = self.load()
+        if run is None:
+            return rescue.from_ring(header, self.ring, **layout)
+        if self.waiting_rows == 0:
+            return run
+        rest = rescue.from_ring(replace(header, events=()), self.ring, int(self.words[ROWS_READ]), **layout)
+        return rescue.with_rows_of(run, rest)
 
     def pack(self, run: Run) -> str:
         """Let a packed file with all of ``run`` take the place of the recorded one; return what there is to say.
@@ -88,6 +107,8 @@ class Record:
         Only ours is replaced: a file that has taken its name is left alone, and the run saved under another.
         """
         assert self.kept is not None
+        if self.words[RECORDER_ERROR] > 0 and self.happened() == 0 and self.waiting_rows:
+            return self._save_rest(run)
         said, elsewhere = "", self.happened() in BEYOND_REACH
         if not elsewhere and self.words[RECORDER_ERROR] <= 0:  # else the disk has no room, and the record says so
             try:
@@ -101,6 +122,16 @@ class Record:
         if self._happened:
             said = f"'{self._name}' {HAPPENED[self._happened]}; the record is in '{self.output}'"
         return said
+
+    def _save_rest(self, run: Run) -> str:
+        """Of a disk that was full: save the run with the rows that found no room, where there is room."""
+        assert self.kept is not None
+        part, rows = self.kept.path, self.waiting_rows
+        try:
+            self.output = rescue.put_elsewhere(part, lambda target: run_file.save(run, target))
+        except (OSError, MemoryError, RunFileError) as error:
+            return f"the last {rows} rows of the record, up to the trip, are lost: {error}"
+        return f"the last {rows} rows found no room in '{part}'; the complete record is in '{self.output}'"
 
     def close(self) -> None:
         if self.kept is not None:

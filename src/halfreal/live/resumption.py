@@ -139,6 +139,11 @@ def resume(definition: Definition, run: Run) -> Resumption:
         raise ResumptionError(f"the record has no rows to resume from ({run.reason}); run the test")
     if run.outcome == "recording":
         raise ResumptionError("the record is still being written: the test is running; stop it first")
+    if run.integrity is not None and run.integrity.left_out:
+        raise ResumptionError(
+            f"the record is damaged ({run.integrity.text}): the rig was moved further than it shows; restore the file "
+            "from a copy, or run the test"
+        )
     axes, n = definition.interface, definition.virtual.axes
     measured, asked = measured_channels(axes), axes.actuators.channels("command.asked")
     missing = [name for name in needed_to_resume(axes) if name not in run.signals]

@@ -40,6 +40,7 @@ from .preparation import where_it_stands
 from .privileges import prioritise
 from .resumption import take_over
 from .rig_record import RigRecord
+from .signals import SENDERS
 
 FIRST = 1e-3
 """A session's first command may be so far [m or rad] from where the rig stands: some may have been lost before it."""
@@ -265,7 +266,8 @@ def own_limits(definition: Definition) -> OwnLimits:
     anywhere = FURTHEST if moves else UNLIMITED
     furthest = np.where(fastest < UNLIMITED, np.minimum(fastest, UNLIMITED) * min(definition.link.lease, 1.0), anywhere)
     first = FIRST if moves else UNLIMITED
-    return OwnLimits(largest, fastest, furthest, np.full(largest.size, first))
+    braking = definition.limits.braking_of(definition.interface, definition.commands)
+    return OwnLimits(largest, fastest, furthest, np.full(largest.size, first), braking)
 
 
 def serve(
@@ -284,10 +286,10 @@ def serve(
 def serve_sessions(
     rig: VirtualRig, *, once: bool = False, output: Path | None = None, say: Callable[[str], None] = print
 ) -> None:
-    """Serve sessions until SIGINT, SIGTERM or SIGHUP, or only one."""
+    """Serve sessions until one of the signals that end a rig, or only one."""
     definition = rig.definition
     ended = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in SENDERS:  # none of them may kill or suspend a rig: it goes to its safe state first
         signal.signal(number, lambda *_: ended.set())
     try:
         clock = "in step with the loop" if rig.in_step else "with its own clock"

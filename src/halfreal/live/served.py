@@ -102,13 +102,14 @@ class DriverRig(VirtualRig):
             unit="N" if by_force else "m",
             home=np.zeros(n) if by_force else None,
         )
-        resting = self.table.resting(stands)
-        names = ("link.mode", "rig.state", "rig.code")
-        write = write_block(self.host, self.table, numbered("command", n), *names, resting)
+        names, spin = ("link.mode", "rig.state", "rig.code"), definition.real_time.spin
+        rate = own_limits(definition).fastest
+        commands = numbered("command", n)
+        write = write_block(self.host, self.table, commands, *names, stands, period=step, rate=rate, spin=spin)
         read = read_block(self.host, self.table, self._raw)
         measured = channels_block(self.table, step, self._raw, measured_channels(definition))
         answer = self.end.answer_block(session)
-        paced = pace(step, definition.real_time.spin, "hold", waits=True)
+        paced = pace(step, spin, "hold", waits=True)
         groups = definition.interface.named([paced, command], [write], [read, measured, answer])
         return Loop(*groups, dt=step, follow="link.tick")
 

@@ -33,7 +33,7 @@ from ..kernels.modes import RUNNING
 from ..kernels.tick import compiled_run
 from ..links.controller_end import ControllerEnd, Offer
 from ..links.driver import DriverEnd
-from ..records import last_words, live_file, recorder, rescue
+from ..records import last_words, live_file, recorder
 from ..records.kept_file import HAPPENED, KeptFile
 from ..records.ring import Ring
 from ..runs.checked_plant import as_checked
@@ -42,6 +42,7 @@ from ..runs.reference import EmulationError, as_released
 from ..runs.rehearse import host, reference_signals, versions, wanted_channels
 from ..runs.run import Event, Outcome, Run, Signal
 from ..runs.scored import with_scores
+from ..safety.guard import BY_OPERATOR as GUARD_BY_OPERATOR
 from ..safety.guard import BY_RECORDER
 from ..studies.check.check import Check, check
 from .accepted import accepted
@@ -51,9 +52,11 @@ from .privileges import lock_memory, prioritise, unlock_memory
 from .recording import Recording
 from .remarks import Remarks
 from .resumption import BEFORE, RESUMED, WITHIN_TICKS, resume
+from .signals import OPERATOR
 from .slow_operator import SLOW_STATES, RefusedError, SlowOperator
 from .time_kept import account_kept, stall_events, time_kept
 
+BY_OPERATOR = f"by {OPERATOR}"
 PATIENCE = 3.0
 """Seconds to wait for a rig's answer."""
 RESTARTS = 3
@@ -144,6 +147,7 @@ class Session(SlowOperator, Remarks):
         self._thread: threading.Thread | None = None
         self._ended: int | None = None
         self._stop_at_once = self._declined = self._given_up = False
+        self._emergency_by = self._stopped_because = ""
         self._outcome: tuple[Outcome, str] | None = None
         self._failure: BaseException | None = None
         Remarks.__init__(self)
@@ -280,15 +284,21 @@ class Session(SlowOperator, Remarks):
         """Start an armed test that waits."""
         self._words()[WAIT] = 0
 
-    def stop(self) -> None:
+    def stop(self, because: str = BY_OPERATOR) -> None:
         """Controlled stop: the rig is brought smoothly to the safe position, or held where it is.
 
         Before the rig is armed, it prevents arming.
+
+        Parameters
+        ----------
+        because
+            Cause of the stop for the record.
         """
         self._declined = True  # first: arming looks at it after it has made its record
         if self._recording is None and not self._finished:
             return
         if self._words()[REQUEST] == NONE:
+            self._stopped_because = because
             self._words()[REQUEST] = STOP
 
     def release(self) -> None:
@@ -302,8 +312,15 @@ class Session(SlowOperator, Remarks):
             raise RefusedError(f"the test is {self.state}; the excitation can be released only while it is running")
         words[RELEASES] += 1
 
-    def emergency_stop(self) -> None:
-        """Trip within one tick; before the rig is armed, prevent arming."""
+    def emergency_stop(self, by: str = OPERATOR) -> None:
+        """Trip within one tick; before the rig is armed, prevent arming.
+
+        Parameters
+        ----------
+        by
+            Origin of the stop for the record.
+        """
+        self._emergency_by = self._emergency_by or by
         self._stop_at_once = True
         if self._recording is not None:
             self._recording.words[REQUEST] = EMERGENCY_STOP
@@ -317,7 +334,7 @@ class Session(SlowOperator, Remarks):
     def check_not_stopped(self) -> None:
         """Refuse to continue if the operator has stopped the test before the rig was armed."""
         if self._stop_at_once:
-            raise RefusedError("emergency stop by the operator before the rig was armed; it was not armed")
+            raise RefusedError(f"emergency stop by {self._emergency_by} before the rig was armed; it was not armed")
         if self._declined:
             raise RefusedError("ended by the operator before the rig was armed; it was not armed")
 
@@ -466,7 +483,16 @@ class Session(SlowOperator, Remarks):
         recording.conclude(outcome=outcome, reason=reason, limits_used=self._limits_used(loop))
 
     def _how_it_ended(self, loop: Loop, ended: int) -> tuple[Outcome, str]:
-        return how_it_ended(self.definition, loop, ended)
+        outcome, reason = how_it_ended(self.definition, loop, ended)
+        return outcome, self.with_origin(reason)
+
+    def with_origin(self, text: str) -> str:
+        """The text of a stop with what has stopped the test in the place of the operator."""
+        if self._emergency_by and text.endswith(OF_LOOP[GUARD_BY_OPERATOR]):
+            return text.removesuffix(OPERATOR) + self._emergency_by
+        if self._stopped_because and text.startswith(BY_OPERATOR):
+            return self._stopped_because + text.removeprefix(BY_OPERATOR)
+        return text
 
     def _limits_used(self, loop: Loop) -> dict[str, float]:
         used = limits_used(self.definition, loop)
@@ -488,7 +514,7 @@ class Session(SlowOperator, Remarks):
         self.conclude()
         assert loop is not None and recording is not None and self._outcome is not None
         self._finished = True
-        run = recording.load() or rescue.from_ring(self._header, recording.ring, **self._layout(loop))
+        run = recording.load_all(self._header, self._layout(loop))
         outcome, reason = self._outcome
         events = [*self.remarks, *self._events(run, loop)]
         events += () if definition.slow is not None else stall_events(loop.state("pace"))
@@ -530,6 +556,7 @@ class Session(SlowOperator, Remarks):
             if event.channel == "guard.cause" and cause != 0.0:
                 tick = round(event.time / loop.dt)
                 event = describe(self.definition, loop, tick, event.channel, cause) or event
+                event = dataclasses.replace(event, text=self.with_origin(event.text))
             found.append(event)
         # a row is written when a tick is done: how a slow test stood in between is in no row
         words = self._words()
@@ -546,7 +573,7 @@ class Session(SlowOperator, Remarks):
     def close(self) -> None:
         """Let go of rig, ring and memory; of a test that is going, after an emergency stop and with its record."""
         if self.running:
-            self.emergency_stop()
+            self.emergency_stop("the end of the session")
             self.wait()
         try:
             if self._ended is not None and not self._finished:

@@ -7,20 +7,19 @@ stopped smoothly; when the client goes without a word, falls silent or makes no 
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import subprocess
 from typing import Any
 
 import numpy as np
 
-from ..contracts.client_port import ClientPort
 from ..definition.definition import Definition
 from ..kernels.loop import Loop
 from ..kernels.modes import ARMED, RAMPING, RUNNING
 from ..links.controller_end import Offer
 from ..runs.run import Outcome
 from ..sites.conversation import Matrices
+from ..sites.listener import guarded, listener_of
 from ..sites.mailbox import CLIENT, GOODBYE, NO_SERVER, OVER, Mailbox
 from ..sites.server import PATIENCE, start
 from .session import Session
@@ -51,9 +50,10 @@ class SiteSession(Session):
         if self._listener is None:
             self._listener = listener_of(self._port)
             self._mailbox = Mailbox.create(self.definition.virtual.axes)
-            self._server = start(self._listener, self._mailbox, self._matrices())
+            self._server = start(self._listener, self._mailbox, self._matrices(), self._port.peer)
+            self.remark("site", f"the site's port is {guarded(self._port)}")
         host, port = self._listener.getsockname()[:2]
-        return f"{host}:{port} ({self._port.protocol})"
+        return f"{host}:{port} ({self._port.protocol}), {guarded(self._port)}"
 
     def _matrices(self) -> Matrices:
         """What a client receives about the specimen."""
@@ -87,7 +87,7 @@ class SiteSession(Session):
         if server.poll() is not None and mailbox.words[CLIENT] < GOODBYE:
             mailbox.words[CLIENT] = NO_SERVER
         if self.running and mailbox.words[CLIENT] == GOODBYE:
-            self.stop()
+            self.stop("because the client had ended the test")
         if self.loop is not None and self.loop.vector[self.loop.index["guard.mode"]] not in (ARMED, RAMPING, RUNNING):
             mailbox.words[OVER] = 1  # what the client still requests is not answered
 
@@ -125,24 +125,3 @@ class SiteSession(Session):
         if self._listener is not None:
             self._listener.close()
             self._listener = None
-
-
-def listener_of(wanted: ClientPort) -> socket.socket:
-    """A socket at which a client is waited for."""
-    tcp = wanted.protocol == "tcp"
-    kind = socket.SOCK_STREAM if tcp else socket.SOCK_DGRAM
-    with contextlib.ExitStack() as stack:
-        try:
-            family, kind, number, _, address = socket.getaddrinfo(wanted.host, wanted.port, type=kind)[0]
-            listener = stack.enter_context(socket.socket(family, kind, number))
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(tcp))
-            listener.bind(address)
-            if tcp:
-                listener.listen()
-        except OSError as error:
-            raise RefusedError(
-                f"cannot listen on {wanted.host}:{wanted.port}: {error.strerror or error}; choose another "
-                "virtual.listen, or stop the program that uses it"
-            ) from None
-        stack.pop_all()
-    return listener

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .excitations import Square as Square
     from .excitations import Step as Step
     from .excitations import SteppedSine as SteppedSine
-    from .excitations.silence import silence as silence
+    from .excitations.silent import silence as silence
     from .force_control.baumgarte import Baumgarte as Baumgarte
     from .force_control.constrained import Constrained as Constrained
     from .force_control.constrained import ForceMethod as ForceMethod
@@ -127,7 +127,7 @@ else:
         __name__,
         {
             "excitations": "Chirp FromChannel Gust MultiSine Pulse Random Record Sine Square Step SteppedSine",
-            "excitations.silence": "silence",
+            "excitations.silent": "silence",
             "force_control.baumgarte": "Baumgarte",
             "force_control.constrained": "Constrained ForceMethod",
             "force_control.index_one": "IndexOne",

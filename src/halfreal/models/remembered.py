@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from ..contracts.user_code import ForeignCode
+from ..contracts.foreign_code import ForeignCode
 from ..settings import Settings
 
 if TYPE_CHECKING:

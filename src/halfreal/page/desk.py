@@ -23,6 +23,7 @@ from typing import Any, Self
 from ..kernels.modes import OVER
 from ..live.console import Operator, Say, stopped_by_signals
 from ..live.session import NoGoError, Session
+from ..live.signals import OPERATOR
 from ..live.slow_operator import RefusedError
 from ..records.run_file import save
 from ..runs.events import STATES
@@ -178,6 +179,7 @@ class PageDesk:
         command = [sys.executable, "-P", "-m", "halfreal.page.process", "--parent", str(os.getpid())]
         command += ["--door", str(there.fileno()), "--listen", str(self._listening.fileno())]
         command += ["--guests", str(self._guests), "--url", self._address.url(self._listening)]
+        command += ["--viewers-stop", self._session.definition.real_time.viewers_stop]
         if self._address.certificate is not None:
             command += ["--certificate", str(self._address.certificate), "--key", str(self._address.key)]
         cpu = self._session.definition.real_time.cpu
@@ -222,8 +224,10 @@ class PageDesk:
     def _see_to_operators(self) -> None:
         """Of a test that no one can operate any more: what the definition says; one not yet started is ended."""
         now = time.monotonic()
-        if self._terminal or (self._connection is not None and self._connection.operated(now)):
+        if self._terminal:
             self._attended = now
+        elif self._connection is not None:
+            self._attended = max(self._attended, self._connection.operated)
         session = self._session
         if self._stopped or now - self._attended < ALONE or session.loop is None or session.state in AT_AN_END:
             if session.loop is None and self.process is None and not self._terminal:
@@ -232,8 +236,9 @@ class PageDesk:
         waits = self._operator.asked == "start" and self.process is None
         if waits or (session.definition.real_time.unattended == "stop" and self._operator.asked != "start"):
             self._stopped = True
-            session.note(f"no operator's view has been connected for {ALONE:g} s; the test is stopped smoothly")
-            session.stop()
+            alone = f"no operator's view has been connected for {now - self._attended:.1f} s"
+            session.remark("page", f"{alone}; the test is stopped smoothly")
+            session.stop(f"because {alone} (real_time.unattended)")
 
 
 class Connection:
@@ -243,15 +248,11 @@ class Connection:
         self._door, self._operator = door, operator
         self._queue: deque[tuple[dict[str, Any], int]] = deque()
         self._changed, self._closing = threading.Condition(), False
-        self._heard = (0.0, 0)
+        self.heard = self.operated = 0.0
+        """When the page's process last gave a sign of life, and when it last reported an operator's browser."""
         self.views = 0
         for work in (self._write, self._listen):
             threading.Thread(target=work, name="halfreal page", daemon=True).start()
-
-    @property
-    def heard(self) -> float:
-        """When the page's process gave its last sign of life."""
-        return self._heard[0]
 
     @property
     def waiting(self) -> int:
@@ -262,11 +263,6 @@ class Connection:
         with self._changed:
             self._queue.append((message, descriptor))
             self._changed.notify()
-
-    def operated(self, now: float) -> bool:
-        """Whether the page has said, not long ago, that an operator's browser is there."""
-        then, operators = self._heard
-        return operators > 0 and now - then < ALONE
 
     def close(self) -> None:
         with self._changed:
@@ -296,12 +292,15 @@ class Connection:
             while (received := wire.receive(self._door)) is not None:
                 message, _ = received
                 if "operators" in message:
-                    self._heard = (time.monotonic(), int(message["operators"]))
+                    self.heard = time.monotonic()
+                    if int(message["operators"]) > 0:
+                        self.operated = self.heard
                     self.views = int(message["views"])
                     continue
                 refused = ""
                 try:
-                    self._operator.obey(str(message["word"]), str(message.get("text", "")))
+                    by = str(message["by"])
+                    self._operator.obey(str(message["word"]), str(message.get("text", "")), by or OPERATOR)
                 except RefusedError as error:
                     refused = str(error)
                 self.put({"kind": "answer", "id": message["id"], "refused": refused})

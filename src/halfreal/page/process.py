@@ -59,12 +59,12 @@ class Door:
             self.closed = True
             asyncio.get_running_loop().remove_reader(self._door)
 
-    async def say(self, word: str, text: str) -> str:
-        """Say a word to the session, and give why it was refused, or nothing."""
+    async def say(self, word: str, text: str, by: str) -> str:
+        """Say a word to the session, ``by`` the operator or someone else, and give why it was refused, or nothing."""
         number = next(self._numbers)
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
         try:
-            wire.send(self._door, {"id": number, "word": word, "text": text})
+            wire.send(self._door, {"id": number, "word": word, "text": text, "by": by})
             return await asyncio.wait_for(answer, PATIENCE)
         except (OSError, TimeoutError):
             return "the session does not respond; use the terminal, or the rig's emergency stop"
@@ -130,7 +130,7 @@ async def serve(given: Any) -> None:
     shown = Shown()
     door = Door(socket.socket(fileno=given.door), shown)
     guests = Guests(read_state(given.guests), lambda state: write_state(given.guests, state), time.monotonic)
-    server = Server(shown, guests, given.url, say=door.say, report=Reports(shown))
+    server = Server(shown, guests, given.url, say=door.say, report=Reports(shown), viewers_stop=given.viewers_stop)
     web = configured(server, given.certificate, given.key)
     asyncio.get_running_loop().add_reader(given.door, door.read)
     serving = asyncio.create_task(web.serve(sockets=[socket.socket(fileno=given.listen)]))
@@ -165,6 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--listen", required=True, type=int, help="descriptor of the socket that browsers connect to")
     parser.add_argument("--guests", required=True, type=int, help="descriptor of the memory with tokens and browsers")
     parser.add_argument("--url", required=True)
+    parser.add_argument("--viewers-stop", required=True, help="viewers who may use EMERGENCY STOP")
     parser.add_argument("--certificate")
     parser.add_argument("--key")
     parser.add_argument("--not-on", type=int, help="processor of the loop")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import json
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -40,6 +41,7 @@ FILES = {
     )
 }
 """Content and kind of all that is served in addition to the test itself."""
+EMERGENCY_STOP = "emergency stop"
 TWICE = ("arm", "start")
 """Words that are obeyed when they are said a second time, with the ticket that the first time gave."""
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -50,8 +52,9 @@ NO_ENTRY = (
     "for an invitation, or use the first browser."
 )
 
-Say = Callable[[str, str], Awaitable[str]]
-"""Says a word, with a text, to the session; gives why it was refused, or nothing."""
+Say = Callable[[str, str, str], Awaitable[str]]
+"""Says a word, with a text, to the session, and who says it, if not the operator; gives why it was refused, or
+nothing."""
 Report = Callable[[str], Awaitable[str | None]]
 """The HTML of the "report" or the "rehearsal"; None if there is none yet."""
 Scope = MutableMapping[str, Any]
@@ -66,9 +69,21 @@ class Server:
         Where browsers find it: scheme, host and port.
     say
         None: no one can operate; the page is for looking.
+    viewers_stop
+        Viewers who may use EMERGENCY STOP: "same computer", "all" or "none".
     """
 
-    def __init__(self, shown: Shown, guests: Guests, url: str, *, say: Say | None, report: Report) -> None:
+    def __init__(
+        self,
+        shown: Shown,
+        guests: Guests,
+        url: str,
+        *,
+        say: Say | None,
+        report: Report,
+        viewers_stop: str = "same computer",
+    ) -> None:
+        self._viewers_stop = viewers_stop
         self.shown, self.guests, self._say, self._report = shown, guests, say, report
         parts = urlsplit(url)
         self._port, self._secure = parts.port, parts.scheme == "https"
@@ -199,7 +214,7 @@ class Server:
         listening = asyncio.create_task(self._listen(socket, reader))
         try:
             while not listening.done():
-                for text in reader.texts(self._guest(view)):
+                for text in reader.texts(self._guest(view, socket)):
                     await socket.send_text(text)
                 for packet in reader.packets():
                     await socket.send_bytes(packet)
@@ -218,13 +233,14 @@ class Server:
             while True:
                 reader.choose(await socket.receive_json())
 
-    def _guest(self, view: View) -> dict[str, Any]:
-        """What this browser is, and whether another one asks to operate."""
+    def _guest(self, view: View, of: WebSocket) -> dict[str, Any]:
+        """What this browser is and may do, and whether another one asks to operate."""
         role = self.guests.role(view) if self._say is not None else "watch"
         return {
             "role": role,
             "view": view.name,
             "operable": self._say is not None,
+            "may_stop": role == "operate" or self._may_stop(of),
             "operated": self.operators > 0,
             "asking": self.guests.asking,
         }
@@ -254,16 +270,30 @@ class Server:
         body = await self._body(request)
         return (view, body) if body is not None else JSONResponse({"refused": "not understood"}, 400)
 
+    def _may_stop(self, of: Request | WebSocket) -> bool:
+        """Whether a viewer may use EMERGENCY STOP."""
+        if self._say is None or self._viewers_stop == "none":
+            return False
+        return self._viewers_stop == "all" or on_this_computer(of.scope)
+
     async def _word(self, request: Request) -> Response:
+        viewer = self._view(request)
+        if viewer is not None and self.guests.role(viewer) == "watch" and self._may_stop(request):
+            body = await self._body(request)
+            if body is not None and body.get("word") == EMERGENCY_STOP:
+                return await self._obeyed(EMERGENCY_STOP, "", f"a viewer of the page ({viewer.name})")
         found = await self._operator(request)
         if isinstance(found, Response):
             return found
-        assert self._say is not None
         view, body = found
         word, text = str(body.get("word", "")), str(body.get("text", ""))
         if word in TWICE and not self.guests.redeem(view, word, str(body.get("ticket", ""))):
             return JSONResponse({"ticket": self.guests.ticket(view, word)})
-        refused = await self._say(word, text)
+        return await self._obeyed(word, text, "")
+
+    async def _obeyed(self, word: str, text: str, by: str) -> Response:
+        assert self._say is not None
+        refused = await self._say(word, text, by)
         return JSONResponse({"refused": refused}, 409 if refused else 200)
 
     async def _invite(self, request: Request) -> Response:
@@ -286,6 +316,15 @@ class Server:
         view, body = found
         done = self.guests.hand_over(view, str(body.get("to", "")))
         return JSONResponse({"refused": "" if done else "that view has not requested control"}, 200 if done else 409)
+
+
+def on_this_computer(scope: Scope) -> bool:
+    """Whether a request comes from this computer: by the loopback, or from the address that it is sent to."""
+    client, server = (str((scope.get(end) or [""])[0]) for end in ("client", "server"))
+    try:
+        return ipaddress.ip_address(client).is_loopback or client == server
+    except ValueError:
+        return False
 
 
 def file(name: str) -> Response:

@@ -194,7 +194,7 @@ class StatusTeller:
         guard = loop.state("guard")
         if float(guard["mode"]) not in (TRIPPED, FINISHED):
             return ""
-        return cause_text(self._session.definition, loop, float(guard["cause"]))
+        return self._session.with_origin(cause_text(self._session.definition, loop, float(guard["cause"])))
 
     def _shape(self) -> list[list[float]] | None:
         """Where the nodes have moved to from rest, on paper [m]."""

@@ -175,6 +175,7 @@ def motion_json(found: Motion) -> dict[str, Any]:
                 "additional_delay_s": one.trial.delay,
                 "gain": one.trial.gain,
                 "kept": one.kept,
+                "stable_up_to": one.margin,
                 "growth_per_s": one.trial.exponent,
             }
             for one in found.promises
@@ -209,6 +210,7 @@ def run_json(run: Run, path: Path) -> dict[str, Any]:
         "remedies": list(run.remedies),
         "outcome": run.outcome,
         "reason": run.reason,
+        "integrity": None if run.integrity is None else run.integrity.text,
         "stable": None if run.stability is None else run.stability.stable,
         "spectral_radius": None if run.stability is None else run.stability.spectral_radius,
         "accepted": None if run.accepted is None else run.accepted.word == "ACCEPTED",

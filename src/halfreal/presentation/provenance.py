@@ -35,6 +35,7 @@ def of_run(run: Run) -> list[tuple[str, str]]:
         ("started", date(run.started)),
         ("outcome", run.outcome),
         ("samples", str(len(run.time))),
+        *([] if run.integrity is None else [("integrity", run.integrity.text)]),
         ("tick", in_time(run.step)),
         ("random seed", str(run.seed)),
         ("definition (SHA-256)", definition_hash(run.definition)),

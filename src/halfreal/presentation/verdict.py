@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..runs.run import Run, Stability
+from ..runs.validity import IN_ANY_MOTION
 from ..stability.linearise import UNKNOWN
 from . import series
 from .wording import in_time, number, sentence
@@ -37,17 +38,21 @@ def verdict(run: Run) -> Verdict:
     length = series.duration(run)
     all_of_it = length if length < np.inf else last
     whole = f", before its end at {number(length)} s" if ended < length < np.inf else ""
-    because = f": {run.reason}" if run.reason and not run.reason.startswith("by the operator") else ""
+    by_operator = run.reason.startswith("by the operator") or not run.reason
+    because = "" if by_operator else f": {run.reason}"
+    stopped = "stopped by the operator" if by_operator else "stopped"
     told = {
         "completed": f"The {run.kind} completed: {number(all_of_it)} s in steps of {in_time(run.step)}",
         "tripped": f"The {run.kind} was stopped by the guard at {number(ended)} s{because}",
-        "stopped": f"The {run.kind} was stopped by the operator at {number(ended)} s{whole}{because}",
+        "stopped": f"The {run.kind} was {stopped} at {number(ended)} s{whole}{because}",
         "recording": f"The {run.kind} is still being recorded; state at {number(last)} s"
         if len(run.time)
         else f"The {run.kind} has no rows yet{because}",
         "failed": f"The {run.kind} failed at {number(last)} s{because}",
     }[run.outcome]
     loop = "The loop's stability was not assessed." if run.stability is None else about_loop(run.stability)
+    if run.stability is not None and run.stability.in_motion is not None:
+        loop = f"{loop} {sentence(f'In motion, {run.stability.in_motion.text}')}"
     if run.rests_on_a_model and run.stability is not None:
         loop = f"With the model of the rig: {loop[:1].lower()}{loop[1:]}"
     if run.kind != "rehearsal":
@@ -62,8 +67,10 @@ def verdict(run: Run) -> Verdict:
 
 
 def about_loop(stability: Stability) -> str:
-    """The verdict on the linearised loop as a sentence of its own."""
-    text = sentence(stability.text)
-    if text.startswith(UNKNOWN):
+    """The verdict on the linearised loop as a sentence of its own, and where it holds unless that is in any motion."""
+    if stability.text.startswith(UNKNOWN):
+        text = sentence(stability.text)
         return text[:1].upper() + text[1:]
+    known = stability.holds not in ("", IN_ANY_MOTION)
+    text = sentence(f"{stability.text} ({stability.holds})" if known else stability.text)
     return f"The linearised loop is {text}" if text[:1].islower() else text

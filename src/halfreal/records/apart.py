@@ -1,4 +1,4 @@
-"""Run files that nothing is known of, read in a process of their own: HDF5 may crash on a damaged one.
+"""Run files that nothing is known of, read in a process of their own: HDF5 may crash on a damaged one, or not end.
 
 A file with an intact seal (``seal.py``) is as halfreal wrote it, and is read in this process.
 """
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ..runs.run import Run
 from . import seal
+from .bounded_file import time_limit
 from .run_file import RunFileError, damaged, load_run
 
 
@@ -30,14 +31,18 @@ def load_apart(path: str | Path) -> Run:
     with tempfile.TemporaryFile() as result:
         command = [sys.executable, "-m", __name__, str(path), str(result.fileno())]
         environment = {**os.environ, "PYTHONWARNINGS": "ignore", "OPENBLAS_NUM_THREADS": "1"}
-        child = subprocess.run(
-            command,
-            check=False,
-            pass_fds=[result.fileno()],
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        try:
+            child = subprocess.run(
+                command,
+                check=False,
+                pass_fds=[result.fileno()],
+                env=environment,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=(limit := 2.0 * time_limit(path.stat().st_size)),
+            )
+        except subprocess.TimeoutExpired as error:
+            raise damaged(path, f"; reading it did not end within {limit:.0f} s") from error
         result.seek(0)
         try:
             found = pickle.load(result)

@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..runs.run import Outcome, Run
+from . import live_checksums as checksums
 from . import live_layout as layout
 from . import superblock
 from .kept_file import KeptFile
@@ -98,6 +99,9 @@ def create(
             live["header"] = json.dumps(header)
             live.create_dataset("written", data=np.zeros(4, dtype=np.int64))
             _growing(live, "events", (3,), SMALLEST_CHUNK)
+            first = checksums.entry(0, 0, checksums.of_header(file))[np.newaxis]
+            room = {"maxshape": (None, checksums.WIDTH), "chunks": (SMALLEST_CHUNK, checksums.WIDTH)}
+            file.create_dataset(checksums.NAME, data=first, dtype="<i8", **room)
         kept = KeptFile.open(temporary)  # before it has its name, under which another file might be by then
     kept.path = Path(path).absolute()
     return kept
@@ -153,7 +157,8 @@ def finish(
 def pack(path: str | Path) -> bool:
     """Replace the file of a recording that has ended by the same run as an ordinary, compressed file, or leave it.
 
-    False: it is too large for the memory, or the disk has no room for both; it stays as it is, and can be read.
+    False: it is too large for the memory, the disk has no room for both, or not all of it matches its checksums; it
+    stays as it is, and can be read.
     """
     fd = os.open(path, os.O_RDONLY)
     try:
@@ -164,5 +169,8 @@ def pack(path: str | Path) -> bool:
         os.close(fd)
     if size > LARGEST or room_for(path, size) is not None:
         return False
-    save(load_run(path), path, overwrite=True)
+    run = load_run(path)
+    if run.integrity is not None and run.integrity.left_out:
+        return False
+    save(run, path, overwrite=True)
     return True

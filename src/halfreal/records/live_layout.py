@@ -5,6 +5,8 @@
     /time, /channels/<name>   grow; not compressed, so that a chunk once begun takes no further room
     /ending         uint8 (65536,): JSON padded with spaces: how the recording ended, see below
     /live/written   int64 (4,): rows of the ring dealt with, rows and events in this file, bytes of this file
+    /live/checksums int64 (m, 6): of the header and of each stretch of rows and events, see ``live_checksums.py``; files
+                    of earlier versions have none
     /live/events    float64 (m, 3): time [s], which of the watched channels, its new value
     /live/header    JSON: columns (of the ring, for each of /channels), every, step [s], watched (names),
                     watched_columns, texts ({channel: {value: text}})
@@ -15,12 +17,14 @@ written in place past the HDF5 library: that takes no room, and cannot damage th
 
 The ending is a table with the entry ``ended``, one of ENDINGS; ``time``, that of the last row; ``dropped``, rows that
 found the ring full; ``message``, of an error; and, once the controller has said so, ``outcome``, ``reason``,
-``verdict``, ``reasons``, ``remedies`` and ``limits_used``, which take the place of those of the file.
+``verdict``, ``reasons``, ``remedies`` and ``limits_used``, which take the place of those of the file.  ``sha256`` is
+the checksum of the others; files of earlier versions lack it.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -59,7 +63,7 @@ def is_locked(fd: int) -> bool:
 
 def encoded(ending: Mapping[str, Any]) -> bytes:
     """An ending as it is in the file."""
-    text = json.dumps(ending).encode()
+    text = json.dumps({**ending, "sha256": _checksum(ending)}).encode()
     if len(text) > ENDING_BYTES:
         raise ValueError(f"the ending takes {len(text)} bytes, more than {ENDING_BYTES}; shorten its reasons")
     return text.ljust(ENDING_BYTES)
@@ -70,7 +74,16 @@ def decoded(data: np.ndarray) -> dict[str, Any]:
         ending = json.loads(data.tobytes().decode())
     except ValueError:  # cut off while it was written
         return {"ended": RECORDING}
-    return ending if isinstance(ending, dict) and ending.get("ended") in ENDINGS else {"ended": RECORDING}
+    if not isinstance(ending, dict) or ending.get("ended") not in ENDINGS:
+        return {"ended": RECORDING}
+    given = ending.pop("sha256", None)
+    if given is not None and given != _checksum(ending):
+        return {"ended": WRITE_ERROR, "message": "how it ended was damaged later, and is not known"}
+    return ending
+
+
+def _checksum(ending: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(ending, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -78,7 +91,9 @@ class LiveState:
     """How far a recording has come: its rows and events that count, and how it ended."""
 
     rows: int
-    events: tuple[Event, ...]
+    changes_seen: np.ndarray
+    """Rows (time, which of the watched channels, value) that are events."""
+    header: Mapping[str, Any]
     ending: Mapping[str, Any]
     recording: bool
     """A recorder is at work."""
@@ -89,6 +104,14 @@ class LiveState:
     def open_ended(self) -> bool:
         """Whether the recording may still continue: no one has written how it ended, and no recorder was lost."""
         return self.recording or (not self.begun and self.ending == {"ended": RECORDING})
+
+    def events(self, count: int | None = None) -> tuple[Event, ...]:
+        """The events that the first ``count`` changes are, and rows that were lost."""
+        happened, dropped = as_text(self.header, self.changes_seen[:count]), int(self.ending.get("dropped", 0))
+        if dropped:
+            text = f"{dropped} rows were lost because the ring was full"
+            happened += (Event(float(self.ending.get("time") or 0.0), "recorder", text),)
+        return happened
 
     def changes(self, last: float | None) -> dict[str, Any]:
         """What the ending puts in the place of the file's own outcome and judgement; ``last`` is the last time [s]."""
@@ -130,12 +153,9 @@ def read_state(file: Any, recording: bool, size: int) -> LiveState:
     ending = decoded(file["ending"][()])
     # Lengths are read after the count, so that a recorder at work can only have made them longer.
     datasets = [file["time"], *file["channels"].values()]
-    happened = as_text(json.loads(file["live/header"].asstr()[()]), file["live/events"][:events])
-    dropped = int(ending.get("dropped", 0))
-    if dropped:
-        text = f"{dropped} rows were lost because the ring was full"
-        happened += (Event(float(ending.get("time") or 0.0), "recorder", text),)
-    return LiveState(min(rows, *(dataset.shape[0] for dataset in datasets)), happened, ending, recording, needed > 0)
+    header = json.loads(file["live/header"].asstr()[()])
+    complete = min(rows, *(dataset.shape[0] for dataset in datasets))
+    return LiveState(complete, file["live/events"][:events], header, ending, recording, needed > 0)
 
 
 def as_text(header: Mapping[str, Any], events: np.ndarray) -> tuple[Event, ...]:

@@ -8,6 +8,7 @@ the datasets counts.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ import h5py
 import numpy as np
 from h5py import h5d, h5f, h5p, h5s
 
+from . import live_checksums as checksums
 from . import live_layout as layout
 from . import superblock
 
@@ -40,6 +42,15 @@ class LiveWriter:
         self.ring_rows, self.rows, self.events = (int(count) for count in written[:3])
         self._columns = [dataset.id for dataset in self._file["channels"].values()] + [self._file["time"].id]
         self._events = self._file["live/events"].id
+        self._checksums, self._entries, self._checksum = None, 0, b""
+        if checksums.NAME in self._file:  # not in a file of an earlier version
+            self._checksums = self._file[checksums.NAME].id
+            known = self._file[checksums.NAME][()]
+            self._entries = checksums.last_of(known, self.rows, self.events)
+            if self._entries == 0:
+                raise OSError(errno.EIO, f"{self.rows} rows and {self.events} events have no checksum in the file")
+            self._checksum = checksums.digest_of(known[self._entries - 1])
+            self._checksums.set_extent((self._entries, checksums.WIDTH))
         for column in self._columns:  # cut off what a killed writer had begun
             column.set_extent((self.rows,))
         self._events.set_extent((self.events, 3))
@@ -68,9 +79,23 @@ class LiveWriter:
             place.select_hyperslab((self.events, 0), events.shape)
             _append(self._events, (count, 3), memory, place, events)
         if time.size or len(events):
+            self._add_checksum(rows, count, time, columns, events)
             self._file.flush()
         self.ring_rows, self.rows, self.events = ring_rows, rows, count
         self._commit()
+
+    def _add_checksum(
+        self, rows: int, count: int, time: np.ndarray, columns: list[np.ndarray], events: np.ndarray
+    ) -> None:
+        if self._checksums is None:
+            return
+        self._checksum = checksums.following(self._checksum, time, columns, events)
+        shape, unlimited = (self._entries + 1, checksums.WIDTH), (h5s.UNLIMITED, checksums.WIDTH)
+        place = h5s.create_simple(shape, unlimited)
+        place.select_hyperslab((self._entries, 0), (1, checksums.WIDTH))
+        new = checksums.entry(rows, count, self._checksum)[np.newaxis]
+        _append(self._checksums, shape, h5s.create_simple(new.shape), place, new)
+        self._entries += 1
 
     def _commit(self) -> None:
         size = os.fstat(self._fd).st_size

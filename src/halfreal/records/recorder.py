@@ -207,7 +207,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--ring", required=True, type=int, help="file descriptor of the ring")
     parser.add_argument("--parent", required=True, type=int, help="process whose end is the end of the rows")
     given = parser.parse_args(arguments)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     if os.sched_getscheduler(0) != os.SCHED_OTHER:  # inherited from a real-time thread, which it must not compete with
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))

@@ -25,22 +25,39 @@ MOST_NAMES = 1000
 def from_ring(
     header: Run,
     ring: Ring,
+    first: int = 0,
     *,
     columns: Sequence[str],
     every: int,
     watched: Sequence[str],
     texts: Mapping[str, Mapping[float, str]],
 ) -> Run:
-    """The newest rows, which the ring still holds, as a run; arguments as of ``live_file.create``."""
+    """The newest rows, from ``first`` on, which the ring still holds, as a run; others as of ``live_file.create``."""
     last = ring.written()
-    block = ring.copy(max(last - ring.capacity, 0), last)
+    first = max(first, last - ring.capacity, 0)
+    block = ring.copy(first, last)
     place = {name: 1 + i for i, name in enumerate(columns)}
-    happened = changes(block[0], block[[place[name] for name in watched]], np.zeros(len(watched)))
+    seen = [place[name] for name in watched]
+    before = ring.copy(first - 1, first)[seen, 0] if max(last - ring.capacity, 0) < first else np.zeros(len(watched))
+    happened = changes(block[0], block[seen], before)
     table = {name: {str(float(value)): text for value, text in words.items()} for name, words in texts.items()}
     events = layout.as_text({"watched": list(watched), "texts": table}, happened)
     chosen = np.rint(block[0] / header.step) % every == 0.0
     signals = {name: Signal(one.unit, block[place[name]][chosen]) for name, one in header.signals.items()}
     return replace(header, time=block[0][chosen], signals=signals, events=header.events + events)
+
+
+def with_rows_of(run: Run, rest: Run) -> Run:
+    """A run that its file holds in part, with those of the ``rest`` of its rows and events that come later."""
+    last = run.time[-1] if run.time.size else -np.inf
+    later = rest.time > last
+    signals = {
+        name: Signal(one.unit, np.concatenate([one.values, rest.signals[name].values[later]]))
+        for name, one in run.signals.items()
+    }
+    time = np.concatenate([run.time, rest.time[later]])
+    events = tuple(event for event in rest.events if event.time > last)
+    return replace(run, time=time, signals=signals, events=run.events + events)
 
 
 def copy(lost: KeptFile, target: Path) -> None:

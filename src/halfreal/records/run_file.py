@@ -44,7 +44,8 @@ renamed when it is whole.
 
 A file that is being recorded, or was until its recorder was killed or the disk was full, has the same layout, not
 compressed, and holds ``/ending`` and ``/live`` besides (``live_layout.py``): there, ``/ending`` has the last word on
-how the run ended, and of ``/time`` and the channels the first ``/live/written[1]`` values count.  While the recorder is
+how the run ended, and of ``/time`` and the channels the first ``/live/written[1]`` values count.  Instead of a seal it
+has checksums of its header and of each stretch of rows; those that do not match are not read.  While the recorder is
 at work, and after it was killed, such a file opens with ``h5py.File(path, swmr=True)``.
 """
 
@@ -65,8 +66,9 @@ import numpy as np
 
 from ..contracts.axes import Axes
 from ..errors import HalfrealError
-from ..runs.run import Event, Run, Signal
-from . import after_run, live_layout, seal, stability_group, superblock
+from ..runs.run import Event, Integrity, Run, Signal
+from . import after_run, live_checksums, live_layout, seal, stability_group, superblock
+from .bounded_file import BoundedFile, length_error
 from .datasets import array, text_of
 from .new_file import new_hdf5_file
 from .whole_file import whole_file
@@ -164,23 +166,43 @@ def _load(path: Path) -> Run:
             f"'{path}' ({size} bytes) is not an HDF5 file where a run file is expected; "
             "give a file that halfreal recorded, or copy it again if it was truncated"
         )
-    if seal.look(path) is seal.Seal.BROKEN:
+    found = seal.look(path)
+    if found is seal.Seal.BROKEN:
         raise damaged(path, "; its content does not match the checksum at its end")
     try:
         with _opened(path) as (file, fd):
+            if "format" not in file.attrs and superblock.is_flagged(fd):
+                raise damaged(path, f"; it has {os.fstat(fd).st_size} bytes of a file that was being recorded")
             check_format(file, path)
-            if "live" not in file:
-                return read_run(file)
-            state = live_layout.read_state(file, live_layout.is_locked(fd), os.fstat(fd).st_size)
-            run = read_run(file, state.rows)
-            ended = state.changes(float(run.time[-1]) if len(run.time) else None)
-            return replace(run, events=run.events + state.events, **ended)
+            if "live" in file:
+                return _recorded(path, file, fd)
+            run = read_run(file)
+            unsealed = None if found is seal.Seal.INTACT else Integrity(len(run.time), 0, has_checksums=False)
+            return replace(run, integrity=unsealed)
     except RunFileError:
         raise
     except (MemoryError, KeyboardInterrupt):
         raise
     except Exception as error:  # a damaged file may hold anything
         raise damaged(path) from error
+
+
+def _recorded(path: Path, file: Any, fd: int) -> Run:
+    """The run in a file that is being recorded or was cut off, as far as it matches its checksums."""
+    state = live_layout.read_state(file, live_layout.is_locked(fd), os.fstat(fd).st_size)
+    run, happened = read_run(file, state.rows), None
+    integrity = Integrity(state.rows, 0, has_checksums=False)
+    if live_checksums.NAME in file:
+        entries = file[live_checksums.NAME][()]
+        if len(entries) == 0 or live_checksums.digest_of(entries[0]) != live_checksums.of_header(file):
+            raise damaged(path, "; its header does not match its checksum")
+        columns = [signal.values for signal in run.signals.values()]
+        count, happened = live_checksums.verified(entries, run.time, columns, state.changes_seen)
+        integrity = Integrity(state.rows, count)
+        signals = {name: Signal(one.unit, one.values[:count]) for name, one in run.signals.items()}
+        run = replace(run, time=run.time[:count], signals=signals)
+    ended = state.changes(float(run.time[-1]) if len(run.time) else None)
+    return replace(run, events=run.events + state.events(happened), integrity=integrity, **ended)
 
 
 def damaged(path: Path, why: str = "") -> RunFileError:
@@ -312,13 +334,9 @@ def _opened(path: Path) -> Iterator[tuple[Any, int]]:
 
     fd = os.open(path, os.O_RDONLY)
     try:
-        try:
-            file = h5py.File(path, "r")
-        except OSError:
-            if not superblock.is_flagged(fd):
-                raise
-            file = h5py.File(path, "r", swmr=True)
-        with file:
+        if not superblock.is_flagged(fd) and (why := length_error(fd)):
+            raise damaged(path, why)
+        with h5py.File(BoundedFile(fd), "r") as file:
             yield file, fd
     finally:
         os.close(fd)

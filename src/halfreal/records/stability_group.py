@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..runs.run import DelayEquation, InMotion, Stability
@@ -53,7 +55,7 @@ def read(group: Any) -> Stability:
         stable=bool(group.attrs["stable"]),
         text=group.attrs["text"],
         continuous=_delay_equation(group["continuous"].attrs) if "continuous" in group else None,
-        open_loop=_loci(group["open_loop"]) if "open_loop" in group else None,
+        find_open_loop=_loci(group["open_loop"]) if "open_loop" in group else None,
         holds=str(group.attrs.get("holds", "")),
         in_motion=_in_motion(group["in_motion"].attrs) if "in_motion" in group else None,
         **arrays,
@@ -71,9 +73,9 @@ def _in_motion(facts: Any) -> InMotion:
     return InMotion(facts["text"], **numbers)
 
 
-def _loci(group: Any) -> Loci:
+def _loci(group: Any) -> Callable[[], Loci]:
     arrays: dict[str, Any] = {key: group[key][()] for key in LOCI}
-    return Loci(text=group.attrs["text"], **arrays)
+    return partial(Loci, text=group.attrs["text"], **arrays)
 
 
 def _arrays(group: Any, known: Stability | Loci, names: tuple[str, ...]) -> None:

@@ -37,16 +37,24 @@ def release(fd: int) -> None:
     """Clear the flags that a killed writer left.  Never while a writer lives."""
     if not is_flagged(fd):
         return
+    head, end = released(fd)
+    os.ftruncate(fd, end)
+    os.pwrite(fd, head, 0)
+
+
+def released(fd: int) -> tuple[bytes, int]:
+    """What ``release`` would write at the beginning of a file, and where the file would end."""
+    if not is_flagged(fd):
+        return b"", os.fstat(fd).st_size
     head = bytearray(os.pread(fd, SIZE, 0))
     if (head[9], head[10]) != (8, 8) or lookup3(bytes(head[:CHECKSUM])) != struct.unpack_from("<I", head, CHECKSUM)[0]:
         raise OSError("the superblock is damaged: its checksum does not match; copy the file again from its source")
     (recorded,) = struct.unpack_from("<Q", head, END_OF_FILE)
     end = max(os.fstat(fd).st_size, recorded) + INCREMENT
-    os.ftruncate(fd, end)
     struct.pack_into("<Q", head, END_OF_FILE, end)
     head[FLAGS] = 0
     struct.pack_into("<I", head, CHECKSUM, lookup3(bytes(head[:CHECKSUM])))
-    os.pwrite(fd, head, 0)
+    return bytes(head), end
 
 
 def lookup3(data: bytes) -> int:

@@ -28,8 +28,6 @@ import math
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field
-from scipy.linalg import expm
 
 from ..contracts.state_space import StateSpace
 from ..kernels.block import Block, channels
@@ -37,7 +35,6 @@ from ..kernels.compile import kernel
 from ..kernels.history import push, weighted
 from ..kernels.play import through_play
 from ..settings import Number, Settings
-from .programmed_actuator import FmuActuator, LibraryActuator, UserActuator
 from .transport import Reconstruction, history_of, motion_taps, shortest_way
 
 HERMITE = np.array([[1.0, 0, 0, 0], [0, 1.0, 0, 0], [-6.0, -4.0, 6.0, -2.0], [12.0, 6.0, -12.0, 6.0]])
@@ -156,6 +153,8 @@ class _Actuator(Settings):
         augmented = np.zeros((n + 4, n + 4))
         augmented[:n, :n], augmented[:n, n] = a * h, b * h
         augmented[n:, n:] = np.diag(np.ones(3), 1)
+        from scipy.linalg import expm
+
         transition = expm(augmented)[:n]
         course = HELD if self.holds else LINE if self.reconstruction == "linear" else HERMITE
         by_command = transition[:, n:] @ course * np.array([1.0, h, 1.0, h])
@@ -333,8 +332,3 @@ class SecondOrder(_Actuator):
         parameters = {"map": weights, "omega": 2.0 * np.pi * self.frequency, "damping": self.damping}
         state = {"c": x0, "d": np.zeros(len(x0))}
         return self._block(second_order_step, commands, unit, dt, substeps, x0, parameters, state)
-
-
-Actuator = Annotated[
-    Delay | FirstOrder | SecondOrder | UserActuator | LibraryActuator | FmuActuator, Field(discriminator="kind")
-]

@@ -31,11 +31,7 @@ from ..contracts.axes import Axes
 from ..contracts.user_code import UserFunction
 from ..errors import HalfrealError
 from ..kernels.block import Block, Channel, Value, channels, names
-from ..kernels.loop import Loop
-from ..kernels.tick import FAULT
-from ..kernels.user import try_out
 from ..settings import Matrix, Number, Settings, fault
-from ..stability.open_loop import PROBE, probe
 
 SINGULAR = 1e-6
 """Smallest motion that actuators make over the largest, below which they count as not moving an axis."""
@@ -224,6 +220,9 @@ class Kinematics(Settings):
 
     def strokes_at(self, pose: np.ndarray) -> np.ndarray:
         """The strokes in a pose of the commanded axes, out of the code that runs."""
+        from ..kernels.loop import Loop
+        from ..stability.open_loop import PROBE, probe
+
         source = probe(len(pose), "m")
         loop = Loop([source, self.to_strokes("strokes", names(source.outputs), "stroke")], dt=1.0)
         loop.state(PROBE)["value"] = pose
@@ -249,6 +248,10 @@ class Kinematics(Settings):
 
     def there_and_back(self, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Strokes in poses, a row each, and the poses found from them, by the code that runs; NaN for a fault."""
+        from ..kernels.loop import Loop
+        from ..kernels.tick import FAULT
+        from ..stability.open_loop import PROBE, probe
+
         n, count = poses.shape[1], len(self.actuators)
         source = probe(n, "m")
         to_strokes = self.to_strokes("strokes", names(source.outputs), "stroke")
@@ -284,6 +287,8 @@ class Kinematics(Settings):
         inputs: tuple[str, ...],
         outputs: tuple[Channel, ...],
     ) -> Block:
+        from ..kernels.user import try_out
+
         if function is None:
             assert matrix is not None
             kept: dict[str, Value] = {"matrix": np.ascontiguousarray(matrix)}

@@ -37,7 +37,7 @@ from ..contracts.rig import RigBlocks
 from ..contracts.state_space import StateSpace
 from ..kernels.block import Block, channels
 from ..kernels.linear import copy_to, multiply_add, set_to, stored
-from ..models.materials.resisting import moving
+from ..models.materials.element_fields import moving
 from ..models.schemes.exact import discretise
 from ..models.shaker import Shaker
 from ..models.structures.elements import assemble

@@ -21,7 +21,7 @@ import numpy as np
 from ..contracts.system import Elements
 from ..kernels.compile import kernel
 from ..kernels.linear import copy_to, dot, multiply_add, set_to, solve_in_place, stored
-from ..models.materials.resisting import HELD, element_states, keep, loaded
+from ..models.materials.element_fields import HELD, element_states, keep, loaded
 from ..models.materials.uniaxial import uniaxial
 from ..models.schemes.exact import discretise
 

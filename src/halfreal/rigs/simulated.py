@@ -21,10 +21,11 @@ from ..contracts.rig import RigBlocks
 from ..contracts.state_space import StateSpace
 from ..errors import HalfrealError
 from ..models.shaker import Shaker
-from ..settings import default_kind, fault
+from ..settings import fault
 from ..stability.bare_loop import bare_loop
 from ..stability.ideal_compensator import Follower
-from .actuator import Actuator, Delay
+from .actuator import Delay
+from .any_actuator import AnyActuator
 from .any_specimen import AnySpecimen
 from .reversal import judged
 from .sensors import Sensors
@@ -43,7 +44,7 @@ class SimulatedRig(SensedRig):
 
     identified: ClassVar[tuple[str, ...]] = ("actuator", "specimen")
     kind: Literal["simulated"] = "simulated"
-    actuator: Annotated[Actuator, default_kind("delay")] = Delay()
+    actuator: AnyActuator = Delay()
     specimen: AnySpecimen
     sensors: Sensors = Sensors()
     substeps: Annotated[int, Field(ge=1, le=1000)] = 1

@@ -22,7 +22,7 @@ from ..kernels.block import Block, Channel, channels, names
 from ..kernels.compile import kernel
 from ..kernels.linear import multiply_add, stored
 from ..models.excitations import silence
-from ..models.materials.resisting import HELD, add_forces_along, element_states, keep, loaded, moving, terms
+from ..models.materials.element_fields import HELD, element_states, loaded, moving, terms
 from ..models.structures.elements import Element, assemble, contradiction
 from ..settings import Matrix, fault
 
@@ -57,13 +57,6 @@ def linear_forces(stiffness, damping, mass, excited, x, v, u, y):  # type: ignor
 def linear_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     """Without elements: the laws of all of them take long to compile."""
     linear_forces(p.stiffness, p.damping, p.mass, p.excited, s.x, s.v, u, y)
-    return 0
-
-
-def specimen_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
-    linear_forces(p.stiffness, p.damping, p.mass, p.excited, s.x, s.v, u, y)
-    add_forces_along(p.law, p.terms, p.elements, s.memory, s.tried, s.x, s.v, p.dt, 1.0, y)
-    keep(s.memory, s.tried)
     return 0
 
 
@@ -211,9 +204,12 @@ class Specimen(RigSpecimen):
         forces, states = loaded(elements, x0, np.zeros(n))
         excited = np.zeros(n)
         excited[self.excited_axis - 1] = 1.0
+        step = linear_step
+        if self.elements:
+            from .specimen_elements import specimen_step as step
         return Block(
             name="specimen",
-            step=specimen_step if self.elements else linear_step,
+            step=step,
             inputs=specimen_inputs(n),
             outputs=channels("rig.force", "N", n, of="axis"),
             parameters={

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..contracts.axes import Axes
+from ..contracts.client_port import GOAL, WAITING
 from ..contracts.context import OPEN_LOOP, RUN, Context, Purpose, numbered
 from ..contracts.coupling import Coupling
 from ..contracts.quantities import UNLIMITED, Commands
@@ -39,11 +40,10 @@ from ..kernels.user import try_out
 from ..models.excitations import releases, virtual_excitation
 from ..rigs.auxiliary import with_auxiliary
 from ..safety.energy_error import energy_error
-from ..safety.guard import GuardPlan, Seen, guard
+from ..safety.guard import Goal, GuardPlan, Seen, guard
 from ..safety.slow_motion import HOLDING
-from ..safety.watched import COMMAND_RATE, Watch
+from ..safety.watched import COMMAND, COMMAND_RATE, Watch
 from ..settings import shown
-from ..sites.client import WAITING
 from ..stability.open_loop import PROBE, probe
 from .alike import laid_out, once, settled
 from .checked_plant import online_blocks
@@ -56,6 +56,8 @@ CONTRACTED: dict[str, Owner] = {
     "command.asked": "actuator",
 }
 """Signals that the contracts of parts ask for, and what they have a channel for each of."""
+STALE = "link.stale"
+"""Channel that is not zero while measurements of a rig behind a link are missing."""
 SETTLING_TICKS = 4
 """Ticks at rest after which every block is past its first call."""
 
@@ -111,8 +113,9 @@ def build(
     controller = before_the_guard(context)
     if definition.slow is not None and not purpose.cut:
         controller.insert(0, controller.pop())  # the energy of the tick before: its target has been answered only now
+    stale = (STALE,) if any(one.name == STALE for block in link for one in block.outputs) else ()
     if moved:
-        controller.append(motion(context))
+        controller.append(motion(context, stale))
     command = numbered("command", len(axes.actuators))
     if purpose.cut:
         controller.insert(0, probe(len(axes.actuators), context.unit))
@@ -128,7 +131,7 @@ def build(
         others = tuple(axes.named_channel(one) for block in before_it for one in block.outputs)
         definition.guarded.check_channels(others, linked=bool(link))
     noisy = None if context.faultless or purpose.cut else rig.varying_sensors(axes)
-    controller.append(once("guard", context, last_guard, before, moved, others, noisy, begin_force(context)))
+    controller.append(once("guard", context, last_guard, before, moved, others, noisy, begin_force(context), stale))
     if purpose.quiet:
         controller, inner, outer = ([as_linearised(block) for block in group] for group in (controller, inner, outer))
     timed = Timed(
@@ -136,8 +139,8 @@ def build(
         substeps=1 if link else rig.steps_per_tick,
         start=-before,
         end=None if alone else timing.ticks,
-        hold=HOLDING if moved else None,
-        held_from="virtual" if moved and context.virtual.client_port is not None else None,
+        hold=HOLDING if moved else STALE if stale else None,
+        held_from=held_from(context, moved, bool(stale)),
     )
     first, second = len(controller), len(controller) + len(inner)
 
@@ -147,6 +150,13 @@ def build(
 
     blocks = [*controller, *inner, *outer]
     return laid_out((purpose, axes, first, second, timed), blocks, lambda: axes.named(blocks)[0], lay_out)
+
+
+def held_from(context: Context, moved: bool, stale: bool) -> str | None:
+    """The block from which on a loop runs while its tick is held, if it is not the one that holds it."""
+    if moved:
+        return None if context.virtual.client_port is None else "virtual"
+    return "guard" if stale else None
 
 
 class Timed(NamedTuple):
@@ -243,8 +253,8 @@ def virtual_blocks(context: Context) -> list[Block]:
     return looked_at("virtual", context.virtual, context.virtual.blocks(context))
 
 
-def motion(context: Context) -> Block:
-    """The block that moves the rig of a slow test."""
+def motion(context: Context, stale: tuple[str, ...]) -> Block:
+    """The block that moves the rig of a slow test, but not while measurements are ``stale``."""
     test, slow = context.test, context.test.slow
     assert slow is not None
     return slow.block(
@@ -260,6 +270,7 @@ def motion(context: Context) -> Block:
         fixed=context.quiet,
         axes=context.axes,
         waiting=() if context.virtual.client_port is None else (WAITING,),
+        stale=stale,
     )
 
 
@@ -270,10 +281,12 @@ def last_guard(
     others: Sequence[Channel],
     noisy: np.ndarray | None,
     begin: np.ndarray | None,
+    stale: tuple[str, ...],
 ) -> Block:
     """The guard of a loop; in a slow test it guards the command on its way.  Limits may name ``others`` to watch.
 
-    ``noisy`` are the sensors that are known to vary, ``begin`` the force of ``begin_force``.
+    ``noisy`` are the sensors that are known to vary, ``begin`` the force of ``begin_force``, ``stale`` the channel that
+    shows that measurements are missing.
     """
     test, purpose = context.test, context.purpose
     axes, kinematics = context.axes, test.kinematics
@@ -287,6 +300,7 @@ def last_guard(
         displacement=context.channels(place),
         force=context.channels(force),
         energy=numbered("energy.error", len(axes.commanded)),
+        goals=goals(context, moved),
     )
     return guard(
         test.guarded,
@@ -305,8 +319,23 @@ def last_guard(
             to_commands=None if kinematics is None else kinematics.strokes_at,
             noisy=noisy,
             channels=others,
+            stale="".join(stale),
         ),
     )
+
+
+def goals(context: Context, moved: bool) -> tuple[Goal, ...]:
+    """Values that commands and targets are on their way to: of a slow test, and of a client in real time."""
+    test, plain = context.test, context.test.kinematics is None
+    if moved:
+        names = numbered("command.asked", len(context.axes.actuators))
+        quantities = (COMMAND, "target") if plain else (COMMAND,)
+    elif context.virtual.client_port is not None and test.slow is None:
+        names = commanded(context, GOAL)
+        quantities = (COMMAND, "target") if plain and test.commands == "displacement" else ("target",)
+    else:
+        return ()
+    return tuple(Goal(name, one, i) for one in quantities for i, name in enumerate(names))
 
 
 def begin_force(context: Context) -> np.ndarray | None:

@@ -14,7 +14,6 @@ from ..models.excitations import RELEASES
 from ..safety.guard import BLOCK_FAULT, BY_OPERATOR, BY_RECORDER
 from ..safety.limits import RotationLimits
 from ..safety.slow_motion import STATES as MOTION_STATES
-from ..sites.client import STATES as CLIENT_STATES
 from .build import watch
 from .run import Event, Outcome
 
@@ -29,12 +28,18 @@ STATES = {
 }
 """The guard's modes for people."""
 RIG_STATES = {1.0: "the rig is idle", 2.0: "the rig is armed", 3.0: "the rig is in its safe state"}
+STALE_TEXT = {
+    0.0: "measurements are up to date again",
+    1.0: "no new measurement: the time of the test is held",
+    2.0: "warning: no new measurement for longer than limits.stale.warn",
+}
 MOST_RELEASES = 100
 """That have words of their own."""
 ROTATIONAL = ("rad", "rad/s", "rad/s^2", "N m", "N m/s")
 """Units of what limits of rotations are for."""
+STOPPED_AT_ONCE = "emergency stop"
 OF_LOOP = {
-    BY_OPERATOR: "emergency stop by the operator",
+    BY_OPERATOR: f"{STOPPED_AT_ONCE} by the operator",
     BY_RECORDER: "the record can no longer be written",
 }
 
@@ -55,18 +60,18 @@ def texts(definition: Definition, loop: Loop) -> dict[str, dict[float, str]]:
     names = {float(cause): entry.name for cause, entry in enumerate(watch(definition, loop).entries, start=1)}
     causes = {cause: f"{name} beyond its limit" for cause, name in names.items()}
     warnings = {cause: f"warning: {name} beyond its warning limit" for cause, name in names.items()}
-    stops = {**causes, BLOCK_FAULT: "a fault of the rig", BY_OPERATOR: OF_LOOP[BY_OPERATOR]}
+    stops = {**causes, BLOCK_FAULT: "a fault of the rig", BY_OPERATOR: STOPPED_AT_ONCE}
+    # who has stopped it, the session adds at the end: until then the record says that it happened
+    of_loop = {**OF_LOOP, BY_OPERATOR: STOPPED_AT_ONCE}
     return {
         "guard.mode": {**STATES, TRIPPED: "", FINISHED: ""},
-        "guard.cause": {0.0: "", **{code: f"trip: {text}" for code, text in {**causes, **OF_LOOP}.items()}},
+        "guard.cause": {0.0: "", **{code: f"trip: {text}" for code, text in {**causes, **of_loop}.items()}},
         "guard.warning": {0.0: "", **warnings},
         "guard.halted": {0.0: "", **{code: f"return stopped and held: {text}" for code, text in stops.items()}},
         RELEASES: {float(i): f"excitation released, number {i}" for i in range(1, MOST_RELEASES)},
-        "link.stale": {0.0: "measurements are up to date again", 1.0: "warning: no new measurement"},
+        "link.stale": dict(STALE_TEXT),
         "rig.state": dict(RIG_STATES),
         "motion.state": dict(MOTION_STATES),
-        "client.state": dict(CLIENT_STATES),
-        "client.held": {0.0: "the client is on time again", 1.0: "the client is late: the target is held"},
         "loop.fault": {float(code): text for code, text in loop.faults().items()},
         **{name: dict(words) for block in loop.blocks for name, words in block.texts.items()},
     }

@@ -43,10 +43,15 @@ WARM_UP = 0.25
 CYCLES, DECAYS = 40.0, 6.0
 """Periods of the slowest pole for which a trial is continued, and of an excitation that repeats; then time constants of
 that pole, too."""
-MOST_TICKS = 60_000
-"""Up to which it is."""
+MOST_TICKS, MOST_PERIODS = 60_000, 1e7
+"""Up to which it is; in a slow test periods of the rig's clock, too, of which a tick takes many."""
+FIRST_TICKS = 10
+"""Of a slow test, in which its periods are counted."""
 NEAR, LONGER = 1.0, 3
-"""Growth or decay of deviations over a stationary trial, as a logarithm, below which it is repeated so much longer."""
+"""Growth or decay of deviations over a stationary trial, as a logarithm, below which it is repeated so much longer; so
+is a trial whose growth may be chance."""
+RESTING = 20
+"""Samples after a trial in which memory is seen to rest."""
 QUIET = 0.01
 """Share of its peak up to which an excitation counts as over."""
 GROWS, STEADY = 1.02, 0.7
@@ -70,6 +75,8 @@ class Trial:
     """Over which exponents are taken [s]."""
     ran_away: float | None = None
     """When the motion had run away [s]."""
+    fault: str = ""
+    """Of a block, which has ended it before anything else did."""
     grows: bool = False
     """Whether the motion grows, although the excitation repeats or is over."""
     parted: bool = False
@@ -78,6 +85,8 @@ class Trial:
     """Largest growth of deviations between two times, as a factor, and these times [s]."""
     peak: float = 0.0
     """Of the target [m or rad, in force control N]."""
+    rests: bool = False
+    """Where deviations neither grow nor decay: whether memory rests at the end, in which they may stay."""
 
     @property
     def exponent(self) -> float:
@@ -92,13 +101,15 @@ class Trial:
 
     @property
     def unstable(self) -> bool:
-        return self.ran_away is not None or self.grows or self.parted or self.separates
+        return self.ran_away is not None or bool(self.fault) or self.grows or self.parted or self.separates
 
     def summary(self, unit: str) -> str:
         """What became of it, for people; ``unit`` is that of the target."""
         if self.ran_away is not None:
             after = units.text(self.ran_away, "s", 3)
             return f"the motion runs away, beyond {units.text(most(unit), unit)} after {after}"
+        if self.fault:
+            return f"a fault ends the test: {self.fault}"
         if self.parted:
             return f"deviations from the motion grow to more than {100 * MOST:g} % of it"
         if self.separates:
@@ -166,8 +177,10 @@ class Trials:
 
     @cached_property
     def remembers(self) -> bool:
-        """Whether deviations may stay, in memory that rests at times (a permanent set), or as what was learnt."""
-        _ = self._sizes
+        """Whether deviations that are followed may stay, in memory that rests at times (a permanent set), or as what
+        was learnt."""
+        if self.follows:
+            _ = self._sizes
         return self._rested or self.adapts
 
     @cached_property
@@ -191,18 +204,24 @@ class Trials:
         wanted = 0.0 if turns == 0.0 else CYCLES * 2.0 * np.pi / turns
         if self.stationary:
             wanted = max(wanted, CYCLES / self.frequency, DECAYS / rate if rate > 0.0 else 0.0)
-        return max(timing.ticks, min(int(wanted / timing.step), MOST_TICKS))
+        return max(timing.ticks, min(int(wanted / timing.step), MOST_TICKS, int(MOST_PERIODS / self.periods)))
 
     @cached_property
-    def work(self) -> float:
-        """Periods of a trial times states of the loop; a slow test runs many periods in a tick."""
-        loop = self.loops[0]
-        _ = self._sizes  # by which the loop has run
+    def periods(self) -> float:
+        """Of the rig's clock in a tick: of a slow test many."""
+        loop, slow = self.loops[0], self.definition.slow
         clock = loop.index.get("motion.clock")
-        slow = self.definition.slow
+        if slow is None or clock is None:
+            return 1.0
+        change(loop)
+        loop.settle(1, FIRST_TICKS)
         begun = max(float(loop.vector[TICK]) - loop.start, 1.0)
-        periods = 1.0 if slow is None or clock is None else float(loop.vector[clock]) / slow.period / begun
-        return max(periods, 1.0) * self.ticks * loop.dynamic_indices().size
+        return max(float(loop.vector[clock]) / slow.period / begun, 1.0)
+
+    @property
+    def work(self) -> float:
+        """Periods of a trial times states of the loop."""
+        return self.periods * self.ticks * self.loops[0].dynamic_indices().size
 
     def attempt(self, *, delay: float = 0.0, gain: float = 1.0) -> Trial:
         """Try the test with its rig later by ``delay`` [s] and the specimen's force times ``gain``."""
@@ -217,7 +236,8 @@ class Trials:
         if self.free:
             return self._separate(delay, gain, HIDDEN if self.loops[0].opaque else FREE)
         small = self._separate(delay, gain, SMALL)
-        if self.stationary and small.ran_away is None and abs(small.exponent) * small.duration < NEAR:
+        near = abs(small.exponent) * small.duration < NEAR or (small.exponent > 0.0 and not small.separates)
+        if self.stationary and small.ran_away is None and near:
             small = self._separate(delay, gain, SMALL, LONGER)
         if small.ran_away is not None or not small.separates:
             return small
@@ -232,7 +252,20 @@ class Trials:
         begin, count = np.abs(loop.vector[places]), times * self.samples
         logs, motion = neighbours.follow(count, self.every, places)
         sums = np.vstack([np.zeros(2), np.cumsum(logs, axis=0)])
-        return self._judge(delay, gain, self.every * loop.dt, sums, np.vstack([begin, motion]), len(logs) == count)
+        found = self._judge(delay, gain, self.every * loop.dt, sums, np.vstack([begin, motion]), len(logs) == count)
+        neutral = found.ran_away is None and abs(found.exponent) * found.duration < NEAR
+        return replace(found, rests=self._rests()) if neutral else found
+
+    def _rests(self) -> bool:
+        """Whether memory stays as it is for a while after a trial: a law that has yielded, and does no longer."""
+        loop = self.loops[0]
+        memory = loop.memory_indices()
+        for _ in range(RESTING):
+            before = loop.vector[memory]
+            loop.settle(1, self.every)
+            if has_rested(before, loop.vector[memory]):
+                return True
+        return False
 
     def _alone(self, delay: float, gain: float) -> Trial:
         """A trial without neighbours."""
@@ -254,9 +287,11 @@ class Trials:
         time = interval * np.arange(len(sums))
         separation = Separation(time, sums[:, 0], sums.mean(axis=1))
         beyond = (motion[:, : self._bounds.size] > self._bounds).any(axis=1)
-        parted = self.free and not whole and not beyond.any() and self.loops[0].vector[FAULT] == 0.0
-        parted = bool(parted and np.all(np.isfinite(motion[:, : self._bounds.size])))
-        ran_away = None if whole or parted else float(time[-1])
+        loop, stays = self.loops[0], not whole and not beyond.any()
+        stays = bool(stays and np.all(np.isfinite(motion[:, : self._bounds.size])))
+        fault = loop.describe(loop.vector[FAULT]) if stays and loop.vector[FAULT] != 0.0 else ""
+        parted = self.free and stays and not fault
+        ran_away = None if whole or parted or fault else float(time[-1])
         if beyond.any():
             ran_away = interval * float(np.argmax(beyond))
         begin = WARM_UP * float(time[-1])
@@ -266,8 +301,9 @@ class Trials:
             separation.exponent(begin, GREW if self.stationary else TENFOLD),
             duration=float(time[-1]) - begin,
             ran_away=ran_away,
+            fault=fault,
             parted=parted,
-            grows=ran_away is None and self._grows(motion),
+            grows=ran_away is None and not fault and self._grows(motion),
             episode=separation.largest_growth(0.1 * float(time[-1])),
             peak=float(np.nanmax(motion[:, : len(self.definition.interface)], initial=0.0)),
         )
@@ -283,6 +319,11 @@ class Trials:
         """Of a trial."""
         return max(self.ticks // self.every, 2 * FEWEST_TICKS)
 
+    @property
+    def peaks(self) -> np.ndarray:
+        """Largest magnitudes of all entries of the loop's vector in the test as defined."""
+        return self._sizes[0]
+
     @cached_property
     def _sizes(self) -> tuple[np.ndarray, np.ndarray | None]:
         """Largest magnitudes of all entries of the loop's vector in the test as defined, and the proportions that
@@ -295,7 +336,7 @@ class Trials:
             before = loop.vector[memory]
             loop.settle(1, self.every)
             now = np.abs(loop.vector)
-            self._rested |= bool(np.any((loop.vector[memory] == before) & (before != 0.0)))
+            self._rested |= has_rested(before, loop.vector[memory])
             if np.isinf(now).any() or (now[self._places[: self._bounds.size]] > self._bounds).any():
                 break
             np.fmax(peaks, now, out=peaks)
@@ -337,6 +378,11 @@ def trials_of(definition: Definition, stability: LoopStability) -> Trials:
     """The trials of a test whose loop at rest is known."""
     poles = stability.linearisation.continuous
     return Trials(definition, complex(poles[0]) if poles.size else 0.0)
+
+
+def has_rested(before: np.ndarray, after: np.ndarray) -> bool:
+    """Whether something of a memory that is not zero has stayed."""
+    return bool(np.any((after == before) & (before != 0.0)))
 
 
 def grows(motion: np.ndarray) -> bool:

@@ -14,13 +14,13 @@ from .build import build
 from .events import describe, how_it_ended, limits_used
 from .rehearse import check_size, reference_signals
 from .run import Run, Signal
-from .run_away import RunAway
+from .run_away import RunAway, with_bounded_commands
 from .scored import with_scores
 
 
 def lean_rehearsal(definition: Definition, channels: Sequence[str]) -> Run:
     """The rehearsal's numbers without what only a record needs: stability, the definition's text, where it ran."""
-    loop = build(definition)
+    loop = with_bounded_commands(build(definition))
     check_size(definition, len(channels))
     timing = definition.timing
     expected = timing.ticks_before + timing.ticks + math.ceil(timing.soft_stop / timing.step)

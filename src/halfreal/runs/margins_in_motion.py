@@ -2,8 +2,9 @@
 
 Past a loss of stability a motion may stay bounded and turn quasi-periodic, with an exponent of zero.  So a trial counts
 as stable where its exponent is clearly below zero, measured by that of the test as defined; but not if the loop has
-memory, such as a permanent set, which is neutral where nothing yields any more.  Where exponents are known, the change
-at which they are zero is interpolated: for linear loops that is the margin of the poles.
+memory, such as a permanent set, which is neutral where nothing yields any more; memory may come with the change alone.
+Where exponents are known, the change at which they are zero is interpolated: for linear loops that is the margin of the
+poles.
 """
 
 from __future__ import annotations
@@ -123,10 +124,10 @@ def first_unstable(trials: Trials, attempt: Callable[[float], Trial], sizes: Seq
     rise = after.exponent - before.exponent
     if after.ran_away is not None or not np.isfinite(rise) or not 0.0 < rise < MOST_RISE * abs(before.exponent):
         return 0.5 * (change_before + size)
-    return float(change_before - before.exponent * (size - change_before) / rise)
+    return max(float(change_before - before.exponent * (size - change_before) / rise), 0.0)
 
 
 def is_lost(trial: Trial, defined: Trial, remembers: bool) -> bool:
     """Whether stability is lost in a trial, compared with the test as defined; ``remembers``: the loop has memory."""
-    decays = not remembers and defined.exponent * defined.duration < -DECAYED
+    decays = not (remembers or trial.rests) and defined.exponent * defined.duration < -DECAYED
     return trial.unstable or (decays and trial.exponent > NEUTRAL * defined.exponent)

@@ -24,8 +24,6 @@ from ..kernels.block import Block, channels, names
 from ..kernels.loop import Loop
 from ..models.excitations import RELEASES, releases, silence, virtual_excitation
 from ..models.schemes.exact import Exact
-from ..models.schemes.newmark import Newmark
-from ..models.schemes.runge_kutta import RungeKutta4
 from ..rigs.auxiliary import simulated
 from .run import Event
 
@@ -54,6 +52,9 @@ def emulation(system: System, fine: float) -> Method:
     """How the emulated system is integrated."""
     if system.linear:
         return Exact().method(system, fine)
+    from ..models.schemes.newmark import Newmark
+    from ..models.schemes.runge_kutta import RungeKutta4
+
     try:
         return RungeKutta4().method(system, fine)
     except MasslessError:  # elements or dampers on degrees of freedom without mass

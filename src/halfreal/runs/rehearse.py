@@ -8,8 +8,9 @@ import math
 import platform
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,16 +23,21 @@ from ..definition.user_code import files_run
 from ..errors import HalfrealError
 from ..kernels.disk_cache import numba_version
 from ..kernels.loop import Loop
-from ..stability.loop_loci import loci_of
 from .adapted import as_adapted
 from .build import build, needed_to_resume
 from .events import describe, how_it_ended, limits_used
 from .loop_stability import LoopStability, finite, loop_stability
 from .reference import EmulationError, as_heard, as_released, emulate
 from .run import Event, Run, Signal, Stability
-from .run_away import RunAway
+from .run_away import RunAway, with_bounded_commands
 from .scored import with_scores
 from .user_faults import raised_by_user
+
+if TYPE_CHECKING:
+    from ..contracts.state_space import StateSpace
+    from ..stability.condensed import Condensed
+    from ..stability.loci import Loci
+    from ..stability.margins import DelayMargin
 
 LARGEST_RECORD = 4e9
 """Bytes of a record in memory."""
@@ -185,7 +191,7 @@ def rehearse(
         Channels, events and outcome.
     """
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    loop = build(definition)
+    loop = with_bounded_commands(build(definition))
     record = recorded_channels(definition, loop)
     timing, every = definition.timing, definition.record.every
     # a soft stop may take longer than it was given, as it keeps to the command's rate limit: the guard ends it
@@ -290,7 +296,7 @@ def stability_of(definition: Definition, ran: Loop, before: LoopStability) -> St
     margin, gains = (before.margin, before.gains) if before.linearisation.stable else (None, None)
     loci = None
     if before.open_loop is not None and before.margin is not None:
-        loci = loci_of(before.open_loop, before.margin)
+        loci = partial(_loci, before.open_loop, before.margin)
     return Stability(
         spectral_radius=linearisation.spectral_radius,
         stable=linearisation.stable,
@@ -302,9 +308,15 @@ def stability_of(definition: Definition, ran: Loop, before: LoopStability) -> St
         critical_delay=before.critical_delay,
         phase_margin_deg=None if margin is None else finite(margin.phase_margin_deg),
         gain_margin_db=None if gains is None else finite(gains.gain_margin_db),
-        open_loop=loci,
+        find_open_loop=loci,
         holds=before.holds,
     )
+
+
+def _loci(loop: StateSpace | Condensed, margin: DelayMargin) -> Loci:
+    from ..stability.loop_loci import loci_of
+
+    return loci_of(loop, margin)
 
 
 def versions() -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -27,6 +28,31 @@ class Signal:
 
     unit: str
     values: np.ndarray
+
+
+@dataclass(frozen=True)
+class Integrity:
+    """What is known of the rows in a file that was not sealed: one that is being recorded, or was cut off."""
+
+    rows: int
+    """In the file."""
+    verified: int
+    """The first of them, which match the checksums that were written with them."""
+    has_checksums: bool = True
+
+    @property
+    def left_out(self) -> int:
+        """Rows that do not match, and are not in the run."""
+        return self.rows - self.verified if self.has_checksums else 0
+
+    @property
+    def text(self) -> str:
+        """One line for people."""
+        if not self.has_checksums:
+            return f"not sealed: without checksums, none of its {self.rows} rows verified"
+        found = f"rows 0 to {self.verified - 1} verified" if self.verified else "no rows verified"
+        rest = f"; the {self.left_out} rows after them do not match their checksums and are left out"
+        return f"not sealed: {found}{rest if self.left_out else ''}"
 
 
 @dataclass(frozen=True)
@@ -85,12 +111,17 @@ class Stability:
     phase_margin_deg: float | None = None
     gain_margin_db: float | None = None
     continuous: DelayEquation | None = None
-    open_loop: Loci | None = None
-    """Its frequency response, cut at the command."""
+    find_open_loop: Callable[[], Loci] | None = field(default=None, repr=False, compare=False)
+    """Computes ``open_loop``, which takes some time and is only in run files and plots."""
     holds: str = ""
     """Where poles and margins hold: in any motion, or at rest."""
     in_motion: InMotion | None = None
     """None where the loop is proven linear, or was not checked."""
+
+    @cached_property
+    def open_loop(self) -> Loci | None:
+        """The frequency response of the loop, cut at the command; None if it is not known."""
+        return None if self.find_open_loop is None else self.find_open_loop()
 
 
 @dataclass(frozen=True)
@@ -248,6 +279,9 @@ class Run(Summarised):
     """None where it was not judged, as in rehearsals and records that were cut off."""
     scores: Mapping[str, Scored] = field(default_factory=dict)
     """The criteria that the definition names (section [criteria]); none if it names none, or the test did not end."""
+
+    integrity: Integrity | None = None
+    """Of a run read from a file without a seal; None where the whole file matched its checksum, or there is none."""
 
     @property
     def rests_on_a_model(self) -> bool:

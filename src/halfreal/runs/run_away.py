@@ -1,15 +1,18 @@
 """Motion that no rig makes: a rehearsal ends where it is reached, with or without limits.
 
-Without limits an unstable loop would be computed up to the largest number that there is.
+Without limits an unstable loop would be computed up to the largest number that there is.  A tick of a slow test takes
+the longer the farther its command is, within the limit of its rate: there the guard ends it before the tick is over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from .. import units
+from ..kernels.loop import Loop
 
 MOST_MOTION, MOST_FORCE = 100.0, 1e9
 """Displacement [m] or rotation [rad], and force [N or N m], of an interface beyond which any motion has run away."""
@@ -20,6 +23,20 @@ SIGNALS = ("target", "command", "measured.displacement", "measured.force")
 def most(unit: str) -> float:
     """What a quantity of the interface stays below."""
     return MOST_FORCE if unit.startswith("N") else MOST_MOTION
+
+
+def with_bounded_commands(loop: Loop) -> Loop:
+    """The loop of a slow test, at its beginning, with a guard that trips where a command has run away; others as they
+    are."""
+    if "motion" not in (block.name for block in loop.controller):
+        return loop
+    *before, guard = loop.controller
+    bounds = np.array([most(channel.unit) for channel in guard.outputs if channel.of == "actuator"])
+    limits = {name: np.array(guard.parameters[name], dtype=float) for name in ("trip", "first")}
+    for limit in limits.values():
+        limit[: bounds.size] = np.minimum(limit[: bounds.size], bounds)
+    bounded = replace(guard, parameters={**guard.parameters, **limits})
+    return loop.rearranged([*before, bounded], loop.inner, loop.outer)
 
 
 class RunAway:

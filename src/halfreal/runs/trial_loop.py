@@ -71,11 +71,19 @@ def changeable(definition: Definition, loop: Loop) -> Loop:
 
 
 def without_limits(loop: Loop) -> Loop:
-    """The loop with a guard that never trips; what a coupling has derived from the limits remains."""
+    """The loop with a guard that never trips, and with ramps of a slow test that take as long to any command; what a
+    coupling has derived from the limits remains."""
     *before, guard = loop.controller
     limits = {name: np.full_like(guard.parameters[name], UNLIMITED) for name in ("trip", "warn", "first", "rate")}
     tolerant = replace(guard, parameters={**guard.parameters, **limits})
-    return loop.rearranged([*before, tolerant], loop.inner, loop.outer)
+    return loop.rearranged([*(_at_any_rate(block) for block in before), tolerant], loop.inner, loop.outer)
+
+
+def _at_any_rate(block: Block) -> Block:
+    """The block of a slow test without the limit of the command's rate; others as they are."""
+    if block.name != "motion":
+        return block
+    return replace(block, parameters={**block.parameters, "rate": np.full_like(block.parameters["rate"], UNLIMITED)})
 
 
 def change(loop: Loop, *, delay: float = 0.0, gain: float = 1.0) -> None:

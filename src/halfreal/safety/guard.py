@@ -5,9 +5,10 @@ gap (target − measured displacement, or force where that is the target), the m
 (backward differences, smoothed if wished), the energy error, and how long each sensor has repeated itself
 (``kernels/repeats.py``); and any other channel of the loop that has a limit (``safety/watched.py``).  A value beyond
 its ``warn`` limit is an event; beyond its ``trip`` limit, or not a number, or a fault reported by any block, is a trip:
-within the same tick the command stays at the last one applied, and then holds there or returns smoothly to the safe
-position, no faster than the command's rate limit.  Never does an offending command reach the rig.  A trip ends the test
-after ``after_trip``, so that the record shows what came of it.
+within the same tick the rig begins to brake, and then holds or returns smoothly to the safe position, no faster than
+the command's rate limit.  Never does an offending command reach the rig.  A trip ends the test after ``after_trip``, so
+that the record shows what came of it.  Where a command takes several ticks to be reached, such as the ramp of a slow
+test, its goal is compared with the limits as well, in the tick in which it arrives.
 
 The guard's mode is the state of the test::
 
@@ -18,6 +19,11 @@ a half cosine to where the test begins (t < 0).  RUNNING is the test.  RAMP_DOWN
 for it, brings it to the safe position within the soft stop; without a soft stop, or before anything has moved, it holds
 where it is.  No mode leads out of FINISHED: a new test is a new loop.
 
+Stops, holds and returns leave with the present velocity of the command (``kernels/braking.py``): with no larger
+acceleration than the test has had until then, and, after a trip, within BRAKING.  An emergency stop is immediate; with
+``limits.braking``, which is the largest acceleration of all of them, it is as short as that allows.  So is a trip with
+a fault of the rig or a value that is not a number, which may not wait.
+
 An emergency stop holds, regardless of ``on_trip``, and so does every trip before the test has set out; a rig commanded
 in force lets go smoothly instead, as on every trip: a force that is held is not safe.  A return after a trip is watched
 by every limit, and holds where it is on an emergency stop, a fault of the rig, or a value beyond its limit; one that
@@ -25,7 +31,9 @@ was beyond its limit at the trip may exceed what it was then by MORE of the limi
 between command and measured displacement, and its limit is wider by the largest lag of the test; where commands are
 no displacements of axes there is none.
 
-The guard counts the time of the test.  That commands are no closer together in wall time is seen to where they leave
+The guard counts the time of the test.  While measurements are missing (``GuardPlan.stale``) nothing moves, in any mode,
+but for what brakes: that comes to rest.
+That commands are no closer together in wall time is seen to where they leave
 (``links/controller_end.py``).
 """
 
@@ -41,6 +49,7 @@ import numpy as np
 from ..contracts.axes import Axes
 from ..contracts.quantities import UNLIMITED, Commands
 from ..kernels.block import Block, Channel, Value, channels
+from ..kernels.braking import BRAKING, note_acceleration, time_to_brake, while_braking
 from ..kernels.compile import kernel
 from ..kernels.control import EMERGENCY_STOP, RECORD_FAILS, STOP
 from ..kernels.memory import FAULT_CHANNEL, REQUEST_CHANNEL, RIG_FAULT_CHANNEL
@@ -48,7 +57,7 @@ from ..kernels.modes import ARMED, FINISHED, RAMP_DOWN, RAMPING, RUNNING, STOPPE
 from ..kernels.repeats import repeated_for
 from ..kernels.tick import WAITING
 from .limits import Limits
-from .watched import COMMAND_RATE
+from .watched import COMMAND, COMMAND_RATE, Watch
 
 MORE = 0.1
 """Share of a limit by which a value that has tripped the test may still grow while the rig returns."""
@@ -66,6 +75,16 @@ class Seen(NamedTuple):
     displacement: tuple[str, ...]
     force: tuple[str, ...]
     energy: tuple[str, ...]
+    goals: tuple[Goal, ...] = ()
+
+
+class Goal(NamedTuple):
+    """A channel with a value that a watched quantity is on its way to."""
+
+    channel: str
+    quantity: str
+    number: int
+    """Of the actuator or axis."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +116,8 @@ class GuardPlan:
     """Of each sensor, displacements first, whether it is known to vary."""
     channels: Sequence[Channel] = ()
     """All others of the loop, which limits may name."""
+    stale: str = ""
+    """Channel that is not zero while measurements are missing, if there is one."""
 
 
 def guard(limits: Limits, plan: GuardPlan) -> Block:
@@ -125,8 +146,13 @@ def guard(limits: Limits, plan: GuardPlan) -> Block:
         "moved": 0.0,
         "returns": 0.0,
         "halted": 0.0,
+        "braking": 0.0,
+        "hurried": 0.0,
+        "paused": 0.0,
         "applied": begin,
         "held": begin,
+        "next": begin,
+        **dict.fromkeys(("way", "sharpest", "leaving"), np.zeros(m)),
         "before": initial,
         "velocity": np.zeros(n),
         "lag": gaps,
@@ -151,6 +177,8 @@ def guard(limits: Limits, plan: GuardPlan) -> Block:
             *seen.force,
             *seen.energy,
             *watch.others,
+            *(goal.channel for goal in seen.goals),
+            *filter(None, [plan.stale]),
         ),
         outputs=(
             *channels("command", "N" if by_force else "m", m, of="actuator"),
@@ -185,6 +213,11 @@ def guard(limits: Limits, plan: GuardPlan) -> Block:
             "mapped": float(plan.to_commands is not None),
             "axis": at.astype(float),
             "by_force": float(by_force),
+            "braking": limits.braking_of(axes, plan.commands),
+            "reach": _reach(watch, plan, axes),
+            "goals": float(len(seen.goals)),
+            "goal_at": np.array([0.0, *(float(watch.starts[one.quantity] + one.number) for one in seen.goals)]),
+            "stale": float(plan.stale != ""),
         },
         state=state,
         frozen=tuple(state),
@@ -193,20 +226,35 @@ def guard(limits: Limits, plan: GuardPlan) -> Block:
     )
 
 
+def _reach(watch: Watch, plan: GuardPlan, axes: Axes) -> np.ndarray:
+    """How far each command may go while the rig brakes."""
+    found = watch[COMMAND].trip.copy()
+    if plan.commands == plan.targets == "displacement" and plan.to_commands is None:
+        within = watch["measured.displacement"].trip[np.array(axes.commanded_at)]
+        found = np.minimum(found, np.minimum(watch["target"].trip, within))
+    return np.asarray(found)
+
+
 @kernel
-def set_out(p, s, time):  # type: ignore[no-untyped-def]
-    """Begin the way from the command applied to the safe position: within ``time``, no faster than a command may be."""
+def set_out(p, s, time, longest, emergency):  # type: ignore[no-untyped-def]
+    """Begin the way to rest, and from there, within ``time``, to the safe position, no faster than a command may be."""
     gap = int(p.gap_at)
-    s.elapsed, s.return_time = 0.0, time
+    s.elapsed, s.hurried = 0.0, 1.0 if emergency and time == 0.0 else 0.0
     for i in range(s.bound.size):
         s.bound[i] = p.trip[i]
     for i in range(s.lag.size):
         s.bound[gap + i] += s.lag[i]
+    for i in range(s.applied.size):  # a force has no velocity to lose
+        s.leaving[i] = 0.0 if p.by_force != 0.0 else s.way[i] / p.dt
+    s.braking = time_to_brake(s.applied, s.leaving, s.sharpest, p.braking, p.reach, longest, emergency)
+    home = time
     for i in range(s.applied.size):
-        s.held[i] = s.applied[i]
+        s.held[i] = s.applied[i] + 0.5 * s.leaving[i] * s.braking
         if time > 0.0:
             way = abs(s.held[i] - p.safe[i])
-            s.return_time = max(s.return_time, (0.5 + ROUNDING) * math.pi * way / p.rate[i])
+            home = max(home, (0.5 + ROUNDING) * math.pi * way / p.rate[i])
+            home = max(home, (1.0 + ROUNDING) * math.pi * math.sqrt(0.5 * way / p.braking[i]))
+    s.return_time = s.braking + home
 
 
 @kernel
@@ -219,9 +267,26 @@ def allow_what_tripped(p, s):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def on_the_way(share, i, p, s):  # type: ignore[no-untyped-def]
-    """A point on the half cosine from where the rig was held (share 0) to the safe position (share 1)."""
+def on_the_way(elapsed, i, p, s):  # type: ignore[no-untyped-def]
+    """Where the command is after a time: braking, and then on the half cosine to the safe position, if it returns."""
+    if elapsed < s.braking:
+        return while_braking(s.held[i], s.leaving[i], s.braking, s.braking - elapsed)
+    if s.return_time <= s.braking:
+        return s.held[i]
+    share = (elapsed - s.braking) / (s.return_time - s.braking)
     return p.safe[i] + 0.5 * (1.0 + math.cos(math.pi * min(share, 1.0))) * (s.held[i] - p.safe[i])
+
+
+@kernel
+def begin_to_brake(p, s):  # type: ignore[no-untyped-def]
+    """Take the first step of the way that was set out on in this tick; what is at rest stays there for it."""
+    for i in range(s.applied.size):
+        before = s.applied[i]
+        if s.braking > 0.0:
+            s.applied[i] = on_the_way(s.elapsed + p.dt, i, p, s)
+        s.way[i] = s.applied[i] - before
+    if s.braking > 0.0:
+        s.elapsed += p.dt
 
 
 def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -245,14 +310,23 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     energy_at = acceleration_at + axes
     still_at = energy_at + gaps
     still_force_at = still_at + axes
+    others = s.watched.size - still_force_at - axes
+    goals_in = others_in + others
     tripped = s.mode == TRIPPED or s.mode == FINISHED
+    # without measurements nothing moves; but what brakes comes to rest, and a force is let go after a trip
+    waits = not (tripped or s.mode == RAMP_DOWN) or (s.elapsed >= s.braking and (p.by_force == 0.0 or not tripped))
+    stale = p.stale != 0.0 and u[u.size - 1] != 0.0 and waits
+    if stale:  # it has stopped already
+        for i in range(actuators):
+            s.way[i] = 0.0
     if not tripped and s.mode != RAMP_DOWN and s.mode != STOPPED_AT_REST:
         if request == WAITING:
             s.mode = ARMED
         elif request == STOP or t > p.duration - p.half_step:
             s.mode, s.ended = RAMP_DOWN, t
             # before anything has moved, stopping moves nothing; only a force is let go
-            set_out(p, s, p.soft_stop if s.moved != 0.0 or p.by_force != 0.0 else 0.0)
+            time = p.soft_stop if s.moved != 0.0 or p.by_force != 0.0 else 0.0
+            set_out(p, s, time, time if time > 0.0 else BRAKING, False)
         else:
             s.mode = RUNNING if t > -p.half_step else RAMPING
     home = s.mode == RAMP_DOWN or tripped
@@ -261,20 +335,22 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     for i in range(actuators):
         # what is wanted of the rig: by the test, or by the guard itself on the ways to and from it
         asked = u[asked_in + i]
-        if mode == RAMPING:
+        if stale:
+            asked = s.applied[i]
+        elif mode == RAMPING:
             share = min(max(1.0 + t / p.soft_start, 0.0), 1.0)
             asked = s.held[i] + 0.5 * (1.0 - math.cos(math.pi * share)) * (p.begin[i] - s.held[i])
-        elif (mode == RAMP_DOWN or s.returns != 0.0) and s.return_time > 0.0:
-            asked = on_the_way((s.elapsed + dt) / s.return_time, i, p, s)
+        elif home:
+            asked = on_the_way(s.elapsed + dt, i, p, s) if s.elapsed < s.return_time else s.applied[i]
         elif mode != RUNNING:
             asked = s.applied[i]
-        s.watched[asked_at + i] = asked
+        s.next[i] = s.watched[asked_at + i] = asked
         s.watched[rate_at + i] = (asked - s.applied[i]) / dt
     for i in range(gaps):
         axis = i if gaps == axes else int(p.axis[i])  # without passive axes they are the same
         measured, target = u[displacement_in + axis], u[target_in + i]
         if mode != RUNNING:
-            target = measured if apart else s.watched[asked_at + i]  # a drive, or a stroke, is no target
+            target = measured if apart else s.next[i]  # a drive, or a stroke, is no target
         gap = target - (u[force_in + axis] if p.to_force != 0.0 else measured)
         if not home and not by_force and p.mapped == 0.0 and abs(s.applied[i] - measured) > s.lag[i]:
             s.lag[i] = abs(s.applied[i] - measured)
@@ -294,9 +370,13 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         s.watched[still_force_at + i] = repeated_for(force, axes + i, p.trip[still_force_at + i], dt, resting, s)
         s.before[i], s.velocity[i] = measured, velocity
 
-    others = u.size - others_in
     for i in range(others):
         s.watched[s.watched.size - others + i] = u[others_in + i]
+    if mode == RUNNING:
+        for i in range(int(p.goals)):
+            entry = int(p.goal_at[1 + i])
+            if not (abs(u[goals_in + i]) <= abs(s.watched[entry])):
+                s.watched[entry] = u[goals_in + i]
 
     warning = cause = value = 0.0
     beyond = False
@@ -328,14 +408,21 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             s.mode, s.cause, s.value = TRIPPED, cause, value
             # nor does a trip move a rig that nobody has set in motion yet
             s.returns = p.by_force if cause == BY_OPERATOR or s.moved == 0.0 else p.returns
-            set_out(p, s, p.return_time if s.returns != 0.0 else 0.0)
+            # nor is there time to brake gently if the rig, or what is measured, is not to be relied on
+            emergency = cause == BY_OPERATOR or u[2] != 0.0 or not math.isfinite(value)
+            set_out(p, s, p.return_time if s.returns != 0.0 else 0.0, BRAKING, emergency)
             allow_what_tripped(p, s)
+            begin_to_brake(p, s)
         else:
             for i in range(actuators):
-                s.applied[i] = s.watched[asked_at + i]
+                way = s.next[i] - s.applied[i]
+                if s.mode != RAMP_DOWN and not stale and s.paused == 0.0:
+                    note_acceleration(s.sharpest, i, way - s.way[i], dt)
+                s.way[i], s.applied[i] = way, s.next[i]
+            s.paused = 1.0 if stale else 0.0
             if s.mode == RAMPING or s.mode == RUNNING:
                 s.moved = 1.0
-            if s.mode == RAMP_DOWN:
+            if s.mode == RAMP_DOWN and not stale:
                 s.elapsed += p.dt
                 if s.elapsed >= s.return_time - 1e-6 * p.dt:
                     s.mode = STOPPED_AT_REST
@@ -344,13 +431,16 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             cause = BY_OPERATOR
         elif u[2] != 0.0:
             cause = BLOCK_FAULT
-        under_way = s.returns != 0.0 and s.elapsed < s.return_time
-        s.elapsed += p.dt
-        if under_way and cause != 0.0 and p.by_force == 0.0:
-            s.halted, s.returns, s.return_time = cause, 0.0, s.elapsed
-        elif under_way:
-            for i in range(actuators):
-                s.applied[i] = s.watched[asked_at + i]
+        under_way = s.elapsed < s.return_time
+        if under_way and cause != 0.0 and p.by_force == 0.0 and s.hurried == 0.0:
+            s.halted, s.returns = cause, 0.0
+            set_out(p, s, 0.0, BRAKING, True)
+            begin_to_brake(p, s)
+        elif not (under_way and stale):
+            s.elapsed += p.dt
+            if under_way:
+                for i in range(actuators):
+                    s.way[i], s.applied[i] = s.next[i] - s.applied[i], s.next[i]
         if s.elapsed >= s.return_time + p.after:
             s.mode = FINISHED
     for i in range(actuators):

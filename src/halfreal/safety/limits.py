@@ -21,6 +21,7 @@ from .watched import COMMAND, TABLE, Quantity, Watch, Watched
 Which = Literal["warn", "trip"]
 BOTH: tuple[Which, ...] = ("warn", "trip")
 PER = {key: one.per for one in reversed(TABLE) for key in (one.force_key, one.key) if key and one.per is not None}
+PER["braking"] = "actuator"
 """What each limit is for: all axes, those that are commanded, or actuators."""
 
 
@@ -212,6 +213,7 @@ class RotationLimits(Settings):
     force_gap: MomentLimit = MomentLimit()
     velocity: AngularRateLimit = AngularRateLimit()
     acceleration: AngularAccelerationLimit = AngularAccelerationLimit()
+    braking: Annotated[np.ndarray, Vector("rad/s^2", above=0)] | None = None
     safe_position: Annotated[np.ndarray, Vector("rad")] | None = None
 
 
@@ -220,6 +222,8 @@ class ActuatorLimits(Settings):
 
     stroke: DisplacementLimit = DisplacementLimit()
     rate: RateLimit = RateLimit()
+    braking: Annotated[np.ndarray, Vector("m/s^2", above=0)] | None = None
+    """Largest acceleration of the actuators in stops, holds and returns, instead of ``limits.braking``."""
 
 
 class Limits(Settings):
@@ -247,6 +251,10 @@ class Limits(Settings):
     """
     stale: TimeLimit = TimeLimit(trip=0.1)
     lateness: TimeLimit = TimeLimit(trip=0.1)
+    braking: Annotated[np.ndarray, Vector("m/s^2", above=0)] | None = None
+    """Largest acceleration of the command in stops, holds and returns, also in an emergency stop; default: that of the
+    test's motion until then, and an emergency stop is immediate.
+    """
     on_trip: Literal["hold", "return"] = "hold"
     return_time: Annotated[float, Number("s", above=0)] = 1.0
     after_trip: Annotated[float, Number("s", least=0)] = 0.5
@@ -335,8 +343,24 @@ class Limits(Settings):
         if key not in RotationLimits.model_fields:
             return np.array(getattr(self, key).values(which, len(of)))
         found, turns = np.empty(len(of)), of.rotations
+        if not turns.any():
+            return np.array(getattr(self, key).values(which, len(of)))
         found[~turns] = getattr(self, key).values(which, int((~turns).sum()))
         found[turns] = getattr(self.rotation, key).values(which, int(turns.sum()))
+        return found
+
+    def braking_of(self, axes: Axes, commands: Commands) -> np.ndarray:
+        """Largest acceleration of each command in stops, holds and returns; a force has no velocity to lose."""
+        found = np.full(len(axes.actuators), UNLIMITED)
+        if commands == "force":
+            return found
+        if axes.moved_by is not None:
+            given = self.actuator.braking
+            return found if given is None else np.array(np.broadcast_to(given, found.shape))
+        turns = axes.actuators.rotations
+        for on, given in ((~turns, self.braking), (turns, self.rotation.braking)):
+            if given is not None:
+                found[on] = given
         return found
 
     def safe(self, axes: Axes, begins: np.ndarray) -> np.ndarray:
@@ -378,11 +402,11 @@ class Limits(Settings):
                 if isinstance(given, Limit):
                     for which in ("warn", "trip"):
                         _check_count(getattr(given, which), n, axes, *within, key, which)
-                elif key == "safe_position":
+                elif key in ("braking", "safe_position"):
                     _check_count(given, n, axes, *within, key)
         for key in RotationLimits.model_fields:
             of = axes.of(PER.get(key, "axis"))
-            if key != "safe_position" and of.rotations.any() and not of.rotations.all():
+            if key not in ("braking", "safe_position") and of.rotations.any() and not of.rotations.all():
                 self._check_both_kinds(key, of)
 
     def _check_both_kinds(self, key: str, axes: Axes) -> None:
@@ -397,18 +421,20 @@ class Limits(Settings):
     def check_actuators(self, axes: Axes) -> None:
         """Refuse limits of strokes where no actuators have them, and limits of other commands where they do."""
         for key in ActuatorLimits.model_fields:
-            limit: Limit = getattr(self.actuator, key)
-            given = [which for which in BOTH if getattr(limit, which) is not None]
+            limit = getattr(self.actuator, key)
+            values = {(which,): getattr(limit, which) for which in BOTH} if isinstance(limit, Limit) else {(): limit}
+            given = {at: value for at, value in values.items() if value is not None}
             if given and axes.moved_by is None:
                 raise fault("the commands are those of axes; give limits.command, or a [kinematics]", "actuator", key)
-            for which in given:
-                _check_count(getattr(limit, which), len(axes.actuators), axes.actuators, "actuator", key, which)
+            for at, value in given.items():
+                _check_count(value, len(axes.actuators), axes.actuators, "actuator", key, *at)
+        if axes.moved_by is not None and self.braking is not None:
+            raise fault("the commands are strokes of actuators; give limits.actuator.braking instead", "braking")
         for one in TABLE:
             for limits, within in ((self, ()), (self.rotation, ("rotation",))):
                 if axes.moved_by is None or not one.actuator_key:
                     continue
-                given = [which for which in BOTH if getattr(getattr(limits, one.key), which) is not None]
-                if given:
+                if any(getattr(getattr(limits, one.key), which) is not None for which in BOTH):
                     place = f"limits.actuator.{one.actuator_key}"
                     raise fault(f"the commands are strokes of actuators; give {place} instead", *within, one.key)
 
@@ -420,6 +446,9 @@ class Limits(Settings):
             of_commands = {other: key for key, other in of_commands.items()}
         if targets == "displacement":
             of_targets = {"force_gap": "gap"}
+        for braking, within in ((self.braking, ()), (self.rotation.braking, ("rotation",))):
+            if braking is not None and commands == "force":
+                raise fault("the rig is commanded in force, which has no velocity to lose; omit it", *within, "braking")
         for instead, what, kind in ((of_commands, "rig is commanded", commands), (of_targets, "targets are", targets)):
             for key, right in instead.items():
                 for limits, within, unit in ((self, (), "mN"), (self.rotation, ("rotation",), ("rad", "N m"))):

@@ -13,7 +13,8 @@ on the clock of the rig, period by period, and the guard watches all of it.  The
 
 The operator pauses the test (the command is held at once), lets it take single ticks, resumes it and changes its speed,
 through words that are read every period.  What does not settle within ``timeout``, or gives no measurement in that
-time, is held and the operator is prompted; where there is none, in a rehearsal, it is a fault.
+time, is held and the operator is prompted; where there is none, in a rehearsal, it is a fault.  While measurements are
+missing, nothing moves.
 
 A displacement that is not a number is a frame that a camera lost: it does not count, and another is waited for.  A rig
 commanded in displacement has not settled before a frame says so.
@@ -158,6 +159,7 @@ class Slow(Settings):
         fixed: bool = False,
         axes: Axes | None = None,
         waiting: tuple[str, ...] = (),
+        stale: tuple[str, ...] = (),
     ) -> Block:
         """Block "motion".
 
@@ -168,6 +170,7 @@ class Slow(Settings):
         leaves out what depends on the measurement, for linearising: with a tolerance the rig then settles for as long
         as it may.
         While the channel ``waiting``, if there is one, is not zero, there is nowhere to go: the tick does not begin.
+        While ``stale`` is not zero, measurements are missing: nothing moves, and no time passes.
         """
         n = len(asked)
         initial, zeros = np.asarray(initial, dtype=float), np.zeros(n)
@@ -194,7 +197,7 @@ class Slow(Settings):
         return Block(
             name="motion",
             step=motion_step,
-            inputs=(*asked, *displacement, *force, *waiting),
+            inputs=(*asked, *displacement, *force, *waiting, *stale),
             outputs=(
                 *channels("motion.command", unit, n, of="actuator"),
                 *channels("measured.displacement", "m", n, of="axis"),
@@ -216,6 +219,8 @@ class Slow(Settings):
                 "tolerance": np.full(n, UNLIMITED) if fixed else self.tolerance(commands, axes or Axes.numbered(n)),
                 "rate": SHARE_OF_RATE * np.asarray(rate, dtype=float),
                 "by_force": float(commands == "force"),
+                "waits": float(bool(waiting)),
+                "stale": float(bool(stale)),
                 "words": 0.0,  # address of the control words, where there is an operator
             },
             state=state,
@@ -330,12 +335,13 @@ def motion_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         if math.isfinite(u[n + i]):
             s.displacement[i] = u[n + i]
 
-    waiting = u.size > 3 * n and s.phase == ADVANCE and u[u.size - 1] != 0.0
+    stale = p.stale != 0.0 and u[u.size - 1] != 0.0
+    waiting = s.phase == ADVANCE and (stale or (p.waits != 0.0 and u[3 * n] != 0.0))
     if s.phase == ADVANCE and not waiting:
         set_out_for(p, s, u)
     if s.state == MOVING or s.state == PAUSED:
         s.state = PAUSED if paused else MOVING
-    if s.state == MOVING:
+    if s.state == MOVING and not stale:
         if s.phase == RAMP:
             follow_ramp(p, s, speed)
         else:

@@ -7,7 +7,8 @@ In real time the rig is not to stop between two displacements (A. H. Schellenber
 implementation of hybrid simulation", PEER Report 2009/104, University of California, Berkeley (2009)): while the client
 computes, the target is *predicted*, by a polynomial through the last displacements; when the next one has come
 it is *corrected*, along a cubic that leaves with the velocity there is and arrives where the client wants the rig.  The
-force measured in the tick after that is the answer.  A client that is late finds the target slowed down, from the share
+guard compares that goal with the limits as well, in the tick in which it has come: a cubic takes its time.  The force
+measured in the tick after that is the answer.  A client that is late finds the target slowed down, from the share
 ``slow_down`` of its step on, until it is held.
 
     predicted   x(ξ) = Σ L_i(ξ) d_i, ξ = steps since d_0, dξ/dt = min(1, (1 − ξ)/(1 − slow_down)) / step
@@ -16,6 +17,7 @@ force measured in the tick after that is the answer.  A client that is late find
 
 from __future__ import annotations
 
+import ipaddress
 import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -23,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
-from ..contracts.client_port import ClientPort
+from ..contracts.client_port import GOAL, WAITING, ClientPort
 from ..contracts.context import Context
 from ..contracts.finding import Finding, warning
 from ..contracts.known import Known
@@ -52,7 +54,7 @@ STATES = {
     2.0: "the client has ended the test",
     **{float(code): text for code, text in FAULTS.items()},
 }
-WAITING = "client.waiting"
+HOLDS = {0.0: "the client is on time again", 1.0: "the client is late: the target is held"}
 
 
 class Client(Virtual):
@@ -64,9 +66,13 @@ class Client(Virtual):
     interface: Annotated[int, Field(ge=1)] = 1
     """Number of interface axes: the degrees of freedom of the client's element."""
     listen: str = "127.0.0.1:8090"
-    """Address and port for the client; 0.0.0.0 listens on all networks of this machine."""
+    """Address and port for the client; an address of a network of this machine needs peer and unauthenticated."""
     protocol: Literal["tcp", "udp"] = "tcp"
-    """Protocol of the client's element: TCP, or UDP with its option -udp."""
+    """Protocol of the client's element: TCP, or on this machine UDP with its option -udp."""
+    peer: str = ""
+    """IP address of the only machine whose client is served; default: this one."""
+    unauthenticated: str = ""
+    """Reason for serving a client on another machine, which cannot authenticate; it is recorded."""
     step: Annotated[float, Number("s", above=0)] | None = None
     """Time step of the client's integration, for real-time tests; default: timing.step."""
     stiffness: Annotated[np.ndarray, Matrix("N/m", symmetric=True)] | None = None
@@ -90,6 +96,16 @@ class Client(Virtual):
             raise fault(f"'{listen}' is not an address to listen on; write host:port, such as '127.0.0.1:8090'")
         return listen
 
+    @field_validator("peer")
+    @classmethod
+    def _address(cls, peer: str) -> str:
+        try:
+            return str(ipaddress.ip_address(peer)) if peer else ""
+        except ValueError:
+            raise fault(
+                f"'{peer}' is not an IP address; write that of the client's machine, e.g. '192.168.7.20'"
+            ) from None
+
     @field_validator("stiffness", "damping", "mass")
     @classmethod
     def _of_the_interface(cls, matrix: np.ndarray | None, info: ValidationInfo) -> np.ndarray | None:
@@ -102,7 +118,16 @@ class Client(Virtual):
     def client_port(self) -> ClientPort:
         host, _, port = self.listen.rpartition(":")
         damping, mass = (np.zeros((self.axes, self.axes)) if one is None else one for one in (self.damping, self.mass))
-        return ClientPort(host.strip("[]"), int(port), self.protocol, self.stiffness, damping, mass)
+        return ClientPort(
+            host.strip("[]"),
+            int(port),
+            self.protocol,
+            self.stiffness,
+            damping,
+            mass,
+            self.peer,
+            self.unauthenticated.strip(),
+        )
 
     @property
     def axes(self) -> int:
@@ -160,12 +185,14 @@ class Client(Virtual):
                     Channel("client.trial", "1"),
                     Channel("client.commits", "1"),
                     Channel("client.held", "1"),
+                    *(() if slow else channels(GOAL, "m", n, of="axis")),
                 ),
                 parameters=parameters,
                 state=state,
                 frozen=tuple(state),
                 faults={**FAULTS, SILENT: f"no message from the client for {self.silence:g} s (virtual.silence)"},
                 watched=("client.state", "client.held"),
+                texts={"client.state": STATES, "client.held": HOLDS},
                 references=() if slow else ("schellenberg2009",),
             )
         ]
@@ -352,4 +379,6 @@ def fast_client_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             s.velocity[i] = s.target[i] - before
     s.waiting = 0.0
     tell(p, s, y, held)
+    for i in range(n):
+        y[n + 6 + i] = s.goal[i]
     return status

@@ -25,6 +25,7 @@ import numpy as np
 
 from .conversation import Conversation, MailboxSite, Matrices, Site
 from .generic_client import HEADER_BYTES
+from .listener import may_come
 from .mailbox import Mailbox
 
 PATIENCE = 10.0
@@ -36,13 +37,19 @@ DATAGRAM = 9126
 LONGEST = 65535
 AT_ONCE = 64
 """Datagrams between two looks whether the test is over."""
+MOST_REFUSED = 20
+"""Machines that are reported when their clients are refused."""
 
 
-def start(listener: socket.socket, mailbox: Mailbox, matrices: Matrices) -> subprocess.Popen[str]:
-    """Start the server of a socket that listens; it says what happens on its standard output."""
+def start(listener: socket.socket, mailbox: Mailbox, matrices: Matrices, peer: str) -> subprocess.Popen[str]:
+    """Start the server of a socket that listens; it says what happens on its standard output.
+
+    ``peer`` is the address of the machine whose client is served; empty: this one.
+    """
     told = {
         "socket": listener.fileno(),
         "mailbox": mailbox.fd,
+        "peer": peer,
         "matrices": [one.tolist() for one in (matrices.stiffness, matrices.damping, matrices.mass)],
     }
     package = str(Path(__file__).resolve().parents[2])
@@ -100,11 +107,27 @@ def say(line: str) -> None:
         print(line, flush=True)
 
 
+class Door:
+    """Which machines' clients come in; of each other one the first attempt is reported."""
+
+    def __init__(self, peer: str) -> None:
+        self._peer = peer
+        self._refused: set[str] = set()
+
+    def admits(self, address: str) -> bool:
+        if may_come(self._peer, address):
+            return True
+        if address not in self._refused and len(self._refused) < MOST_REFUSED:
+            self._refused.add(address)
+            say(f"client {address} was refused: only {self._peer or 'this machine'} is served (virtual.peer)")
+        return False
+
+
 class TcpServer:
     """Serves whoever connects, each in a thread of its own; the site lets one of them in."""
 
-    def __init__(self, listener: socket.socket, site: Site, matrices: Matrices) -> None:
-        self._listener, self._site, self._matrices = listener, site, matrices
+    def __init__(self, listener: socket.socket, site: Site, matrices: Matrices, peer: str = "") -> None:
+        self._listener, self._site, self._matrices, self._door = listener, site, matrices, Door(peer)
         self._threads: list[threading.Thread] = []
 
     def look(self, seconds: float) -> None:
@@ -112,6 +135,9 @@ class TcpServer:
         if not select.select([self._listener], [], [], seconds)[0]:
             return
         connection, peer = self._listener.accept()
+        if not self._door.admits(peer[0]):
+            connection.close()
+            return
         talk = Conversation(self._site, self._matrices, say, f"client {peer[0]}:{peer[1]}")
         thread = threading.Thread(target=converse, args=(connection, talk), daemon=True)
         self._threads.append(thread)
@@ -130,8 +156,8 @@ def always() -> bool:
 class UdpServer:
     """Serves whoever sends datagrams; the site lets one of them in."""
 
-    def __init__(self, listener: socket.socket, site: Site, matrices: Matrices) -> None:
-        self._listener, self._site, self._matrices = listener, site, matrices
+    def __init__(self, listener: socket.socket, site: Site, matrices: Matrices, peer: str = "") -> None:
+        self._listener, self._site, self._matrices, self._door = listener, site, matrices, Door(peer)
         self._talks: dict[tuple[str, int], tuple[Conversation, int, memoryview, bytearray]] = {}
         """With each, the size of a message that is one datagram, where it is found, and what has come of one that is
         several."""
@@ -163,6 +189,8 @@ class UdpServer:
         nothing = memoryview(b"")
         talk, _, _, gathered = self._talks.get(peer, (None, -1, nothing, bytearray()))
         if data == b"a":  # hello
+            if not self._door.admits(peer[0]):
+                return
             if talk is not None and not talk.over:
                 talk.gone()
             fresh = Conversation(self._site, self._matrices, say, f"client {peer[0]}:{peer[1]}")
@@ -189,15 +217,16 @@ class UdpServer:
         return any(not talk.over for talk, *_ in self._talks.values())
 
 
-def server_of(listener: socket.socket, site: Site, matrices: Matrices) -> TcpServer | UdpServer:
+def server_of(listener: socket.socket, site: Site, matrices: Matrices, peer: str = "") -> TcpServer | UdpServer:
     kind = TcpServer if listener.type == socket.SOCK_STREAM else UdpServer
-    return kind(listener, site, matrices)
+    return kind(listener, site, matrices, peer)
 
 
 def main() -> None:
     told = json.loads(sys.argv[1])
     site = MailboxSite(Mailbox.attach(told["mailbox"]))
-    server = server_of(socket.socket(fileno=told["socket"]), site, Matrices(*map(np.array, told["matrices"])))
+    matrices = Matrices(*map(np.array, told["matrices"]))
+    server = server_of(socket.socket(fileno=told["socket"]), site, matrices, told["peer"])
     over: float | None = None
     while over is None or (server.busy and time.monotonic() < over + PATIENCE):
         server.look(LOOK)

@@ -142,6 +142,8 @@ class Linearisation(Summarised):
                 f"stable: spectral radius {radius:.6f}, the slowest pole at {abs(slowest.imag) / (2 * np.pi):.3g} Hz "
                 f"decays as exp({slowest.real:.3g} t/s); one at {hz:.3g} Hz decays as exp({rate:.3g} t/s){besides}"
             )
+        if np.isneginf(rate):
+            return "stable: spectral radius 0, small deviations vanish within a few steps"
         if radius < 1.0:
             return (
                 f"stable: spectral radius {radius:.6f}, the slowest pole at {hz:.3g} Hz decays as exp({rate:.3g} t/s)"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from halfreal.models.materials.kinds import AnyLaw
+from halfreal.models.materials.kinds import FIBRES, HINGES, SPRINGS
 from halfreal.models.materials.law import rows
 from halfreal.models.materials.uniaxial import uniaxial
 from models.materials.laws import LAWS
@@ -36,7 +36,7 @@ def loaded(name, path, dt: float = DT):
 
 
 def test_every_kind_of_law_is_tried_here():
-    kinds = {kind for part in AnyLaw.__args__[0].__args__ for kind in part.model_fields["kind"].annotation.__args__}
+    kinds = {*SPRINGS, *HINGES, *FIBRES}
     tried = {fields["kind"].removesuffix(" hinge").removesuffix(" fibre") for fields, _ in LAWS.values()}
     assert {kind.removesuffix(" hinge").removesuffix(" fibre") for kind in kinds} - {"elastic"} == tried
 
@@ -102,7 +102,8 @@ def test_the_tangent_is_the_slope_of_the_stress(name, path, away, rate):
     code, p, s, before = loaded(name, along(size * np.array(path), 10))
     increment = 0.1 if name.startswith("bouc-wen") else 1.0  # within which its integration is accurate
     strain, near, tried = before + increment * away * size, 1e-6 * size, s.copy()
-    assume(strain != before or name != "ibarra-medina-krawinkler")  # it deteriorates with the reversal itself
+    # it deteriorates with the reversal itself, which differences must not straddle
+    assume(abs(strain - before) > near or name != "ibarra-medina-krawinkler")
     elapsed = 0.0 if name == "mr damper" else DT  # its tangent leaves out how its inner states depend on the strain
     at, below, above = (uniaxial(code, p, s, x, rate, elapsed, tried) for x in (strain, strain - near, strain + near))
     slopes = sorted(((at[0] - below[0]) / near, (above[0] - at[0]) / near))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from halfreal.models.materials.resisting import FEWEST, add_along, along, terms
+from halfreal.models.materials.element_fields import FEWEST, add_along, along, terms
 
 DOFS = 7
 

@@ -40,7 +40,8 @@ import math
 from ...kernels.compile import kernel
 from ...kernels.history import push
 from ...kernels.linear import copy_to, multiply_subtract, set_to
-from ..materials.resisting import add_forces, along, commit
+from ..materials.element_fields import along
+from ..materials.resisting import add_forces, commit
 from ..materials.uniaxial import uniaxial
 
 NO_STIFFNESS, NOT_CONVERGED = 1, 2

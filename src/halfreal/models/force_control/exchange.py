@@ -10,7 +10,7 @@ from ...contracts.system import Method, System
 from ...kernels.block import Value
 from ...kernels.linear import stored
 from ...settings import Settings
-from ..materials.resisting import HELD, moving
+from ..materials.element_fields import HELD, moving
 from ..schemes.scheme import initial_state, shared_parameters
 from ..schemes.tableaus import NamedTableau, UserTableau
 from .constrained_steps import NO_STIFFNESS, exchange_runge_kutta_step

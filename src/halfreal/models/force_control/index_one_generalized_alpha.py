@@ -26,7 +26,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from ...contracts.system import Method, System
 from ...kernels.linear import stored
 from ...settings import Number
-from ..materials.resisting import HELD, moving
+from ..materials.element_fields import HELD, moving
 from ..schemes.scheme import initial_state, shared_parameters
 from .constrained_steps import NO_STIFFNESS, NOT_CONVERGED, exchange_generalized_alpha_step
 from .exchange import ExchangeMethod, initial_force, interface_state, solver_parts

@@ -18,14 +18,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
 from ...settings import Number, Settings, default_kind, fault
 from ..materials.elastic import ElasticFibre
-from ..materials.kinds import Fibre
+from ..materials.kinds import FIBRES
 from ..materials.law import Law
 from .names import unknown
 
@@ -280,7 +280,7 @@ class FibreSection(Settings):
                 raise fault(unknown("material", part.material, materials), "parts", i, "material")
             law = laws[part.material] = materials[part.material]
             if law.of != "strain":
-                fits = ", ".join(f"'{one.model_fields['kind'].annotation.__args__[0]}'" for one in get_args(Fibre))
+                fits = ", ".join(f"'{kind}'" for kind in FIBRES)
                 raise fault(
                     f"material '{part.material}' ('{law.kind}') is a law over a {law.of}, but "
                     "fibres need a stress–strain "

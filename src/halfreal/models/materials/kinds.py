@@ -1,49 +1,45 @@
 """Which laws there are, by what they are a law of: a force over a displacement, a moment over a rotation, or a stress
-over a strain.  A new law is its file, a line in ``uniaxial.py`` and one here."""
+over a strain.  A new law is its file, a line in ``uniaxial.py`` and one here.  Each is imported on use."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from ...settings import OneAt
+from .law import Law
 
-from .bilinear import BilinearHinge, BilinearLaw
-from .bouc_wen import BoucWenHinge, BoucWenLaw
-from .concrete_with_tension import ConcreteWithTension
-from .cubic import CubicHinge, CubicLaw
-from .elastic import ElasticFibre, LinearHinge, LinearLaw
-from .elastoplastic import ElastoplasticFibre, ElastoplasticHinge, ElastoplasticLaw
-from .friction import Friction
-from .friction_pendulum import FrictionPendulum
-from .gap import Gap, Hook
-from .ibarra_medina_krawinkler import IMKHinge, IMKLaw
-from .kent_park import KentPark
-from .maxwell_damper import MaxwellDamper
-from .menegotto_pinto import MenegottoPintoFibre, MenegottoPintoHinge, MenegottoPintoLaw
-from .mr_damper import MRDamper
-from .power_damper import PowerDamper
+SPRINGS = {
+    "linear": "elastic:LinearLaw",
+    "cubic": "cubic:CubicLaw",
+    "bilinear": "bilinear:BilinearLaw",
+    "gap": "gap:Gap",
+    "hook": "gap:Hook",
+    "elastoplastic": "elastoplastic:ElastoplasticLaw",
+    "bouc-wen": "bouc_wen:BoucWenLaw",
+    "menegotto-pinto": "menegotto_pinto:MenegottoPintoLaw",
+    "ibarra-medina-krawinkler": "ibarra_medina_krawinkler:IMKLaw",
+    "coulomb friction": "friction:Friction",
+    "friction pendulum": "friction_pendulum:FrictionPendulum",
+    "power damper": "power_damper:PowerDamper",
+    "maxwell damper": "maxwell_damper:MaxwellDamper",
+    "mr damper": "mr_damper:MRDamper",
+}
+HINGES = {
+    "linear hinge": "elastic:LinearHinge",
+    "cubic hinge": "cubic:CubicHinge",
+    "bilinear hinge": "bilinear:BilinearHinge",
+    "elastoplastic hinge": "elastoplastic:ElastoplasticHinge",
+    "bouc-wen hinge": "bouc_wen:BoucWenHinge",
+    "menegotto-pinto hinge": "menegotto_pinto:MenegottoPintoHinge",
+    "ibarra-medina-krawinkler hinge": "ibarra_medina_krawinkler:IMKHinge",
+}
+FIBRES = {
+    "elastic fibre": "elastic:ElasticFibre",
+    "elastoplastic fibre": "elastoplastic:ElastoplasticFibre",
+    "menegotto-pinto fibre": "menegotto_pinto:MenegottoPintoFibre",
+    "kent-park concrete": "kent_park:KentPark",
+    "concrete with tension": "concrete_with_tension:ConcreteWithTension",
+}
 
-Spring = (
-    LinearLaw
-    | CubicLaw
-    | BilinearLaw
-    | Gap
-    | Hook
-    | ElastoplasticLaw
-    | BoucWenLaw
-    | MenegottoPintoLaw
-    | IMKLaw
-    | Friction
-    | FrictionPendulum
-    | PowerDamper
-    | MaxwellDamper
-    | MRDamper
-)
-Hinge = LinearHinge | CubicHinge | BilinearHinge | ElastoplasticHinge | BoucWenHinge | MenegottoPintoHinge | IMKHinge
-Fibre = ElasticFibre | ElastoplasticFibre | MenegottoPintoFibre | KentPark | ConcreteWithTension
-
-AnySpringLaw = Annotated[Spring, Field(discriminator="kind")]
-AnyHingeLaw = Annotated[Hinge, Field(discriminator="kind")]
-AnyElementLaw = Annotated[Spring | Hinge, Field(discriminator="kind")]
-AnyFibreLaw = Annotated[Fibre, Field(discriminator="kind")]
-AnyLaw = Annotated[Spring | Hinge | Fibre, Field(discriminator="kind")]
+AnyElementLaw = Annotated[Law, OneAt(__package__, SPRINGS | HINGES)]
+AnyLaw = Annotated[Law, OneAt(__package__, SPRINGS | HINGES | FIBRES)]

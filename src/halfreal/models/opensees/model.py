@@ -20,9 +20,9 @@ import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
 from ...contracts.context import Context
+from ...contracts.foreign_code import ForeignCode
 from ...contracts.quantities import ActsAs
 from ...contracts.system import Elements, System
-from ...contracts.user_code import ForeignCode
 from ...contracts.virtual import Virtual
 from ...kernels.atomic import load_word, store_word
 from ...kernels.block import Block

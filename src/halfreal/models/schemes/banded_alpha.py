@@ -18,7 +18,8 @@ from ...contracts.system import Method, System
 from ...kernels.band import band_multiply_add, band_solve
 from ...kernels.block import Value
 from ...kernels.linear import copy_to, multiply_add, set_to, stored
-from ..materials.resisting import HELD, add_along, add_forces_along, along, commit, moving
+from ..materials.element_fields import HELD, add_along, along, moving
+from ..materials.resisting import add_forces_along, commit
 from ..materials.uniaxial import uniaxial
 from .in_band import add_inputs, band_of, factors_of, outputs_and_elements, read_outputs
 from .scheme import initial_state

@@ -64,7 +64,8 @@ from ...kernels.linear import (
     three_products,
 )
 from ...settings import Number
-from ..materials.resisting import HELD, along, commit, element_states, loaded, moving
+from ..materials.element_fields import HELD, along, element_states, loaded, moving
+from ..materials.resisting import commit
 from ..materials.uniaxial import uniaxial
 from .banded_alpha import NOT_CONVERGED, banded_alpha
 from .recursion import Recursion, Stack, rows

@@ -2,7 +2,7 @@
 
 The plain methods multiply inverses and other products of the matrices, which are full, and cost n² in a tick.  In the
 same equations with the matrices as they are, products and solutions with banded factors (``kernels/band.py``) cost n
-times the bandwidth, and elements with a few terms (``materials/resisting.py``) as many as there are: results differ by
+times the bandwidth, and elements with a few terms (``element_fields.py``) as many as there are: results differ by
 rounding alone.  Degrees of freedom are numbered such that the band is narrow (E. Cuthill, J. McKee, Proc. 24th National
 Conf. ACM (1969) 157–172), and are in this order in the block's state.
 
@@ -24,7 +24,7 @@ from ...kernels.band import banded, factored, half_bandwidth
 from ...kernels.block import Value
 from ...kernels.compile import kernel
 from ...kernels.linear import multiply_add, stored
-from ..materials.resisting import along, terms
+from ..materials.element_fields import along, terms
 
 if TYPE_CHECKING:
     from .scheme import Scheme

@@ -44,7 +44,8 @@ from ...contracts.massless import condensed, linear
 from ...contracts.system import Method, System
 from ...kernels.linear import copy_to, multiply_add, multiply_subtract, set_to, stored, three_products
 from ...settings import Number
-from ..materials.resisting import HELD, add_forces, keep, moving
+from ..materials.element_fields import HELD, keep, moving
+from ..materials.resisting import add_forces
 from .banded_kr import banded_kr
 from .recursion import Recursion, Stack, rows
 from .scheme import Coefficients, Scheme, initial_state, shared_parameters

@@ -41,7 +41,8 @@ from ...contracts.massless import MasslessError, condensed
 from ...contracts.system import Method, System
 from ...kernels.linear import copy_to, multiply_add, multiply_subtract, set_to, stored, three_products
 from ...settings import Matrix, Number, fault
-from ..materials.resisting import HELD, add_forces_along, keep, moving
+from ..materials.element_fields import HELD, keep, moving
+from ..materials.resisting import add_forces_along
 from .scheme import Coefficients, Scheme, initial_state, shared_parameters
 
 EXCITATIONS = 2

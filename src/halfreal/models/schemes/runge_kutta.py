@@ -28,7 +28,8 @@ from ...contracts.massless import condensed
 from ...contracts.system import Method, System
 from ...kernels.compile import kernel
 from ...kernels.linear import copy_to, multiply_add, multiply_subtract, set_to, stored, three_products
-from ..materials.resisting import HELD, add_forces, commit, moving
+from ..materials.element_fields import HELD, moving
+from ..materials.resisting import add_forces, commit
 from .recursion import Recursion, Stack, rows
 from .scheme import Scheme, initial_state, shared_parameters
 

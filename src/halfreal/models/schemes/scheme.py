@@ -14,7 +14,7 @@ from ...contracts.system import Method, System
 from ...kernels.block import Value
 from ...kernels.linear import stored
 from ...settings import Settings
-from ..materials.resisting import element_states, loaded, terms
+from ..materials.element_fields import element_states, loaded, terms
 from .in_band import in_band
 from .in_parts import in_parts
 from .recursion import Recursion, Stack
@@ -51,11 +51,13 @@ class Scheme(Settings):
 
     def method(self, system: System, dt: float) -> Method:
         """In parts or in bands where that is the same and faster (``in_parts.py``, ``in_band.py``), else plainly."""
-        found = in_parts(self, system, dt)
-        if found is not None:
-            return replace(found, references=self.references)
-        found = in_band(self, system, dt)
+        found = self.faster(system, dt)
         return self.plain(system, dt) if found is None else found
+
+    def faster(self, system: System, dt: float) -> Method | None:
+        """The method in parts or in bands; None if it is integrated plainly."""
+        found = in_parts(self, system, dt)
+        return in_band(self, system, dt) if found is None else replace(found, references=self.references)
 
     def plain(self, system: System, dt: float) -> Method:
         """The method with the matrices of the system as they are."""

@@ -56,7 +56,8 @@ class Integrated(OneBlock):
         return self.scheme.method(system, step)
 
     def form(self, step: float) -> str:
-        return self.scheme.method(self.system("none"), step).form
+        found = self.scheme.faster(self.system("none"), step)
+        return "" if found is None else found.form
 
     @property
     def force_hold(self) -> Hold:

@@ -95,7 +95,8 @@ function showStatus() {
   const slow = status.motion && status.motion.left;
   put("left", status.left == null ? "" : slow ? `about ${span(slow)} left` : `${span(status.left)} left`);
   document.body.dataset.role = status.role || "watch";
-  put("role", status.operable === false ? "view only" : status.role === "operate" ? `this browser operates (${status.view})` : `this browser is view-only (${status.view})${status.operated ? "" : "; no page operates the test now"}`);
+  document.body.dataset.stop = status.may_stop ? "yes" : "no";
+  put("role", status.operable === false ? "view only" : status.role === "operate" ? `this browser operates (${status.view})` : `this browser is view-only (${status.view})${status.may_stop ? ", with the emergency stop" : ""}${status.operated ? "" : "; no page operates the test now"}`);
   $("ask").hidden = !(status.operable && status.role === "watch") || over;
   $("hand-over").hidden = !(status.role === "operate" && status.asking && status.asking !== status.view);
   put("hand-over", `Hand over to ${status.asking}`);

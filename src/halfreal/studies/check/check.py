@@ -23,15 +23,14 @@ from ...summaries import Summarised, html_table
 from ..uncertainty.uncertainty import UncertaintyStudy
 from .criteria import CRITERIA
 from .examined import Examined
-from .influence import Influence
-from .influence import influences as find_influences
-from .motion import Motion
-from .nonlinear import Nonlinear
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .free_motion import FreeMotion
+    from .influence import Influence
+    from .motion import Motion
+    from .nonlinear import Nonlinear
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,7 +130,11 @@ def check(
     examined = Examined(definition, text, on_progress, remedies)
     findings = tuple(one for criterion in CRITERIA for one in criterion(examined))
     run = judged(examined, findings)
-    explain = influences or (remedies and finding.verdict(findings) != "GO")
+    explained: tuple[Influence, ...] = ()
+    if influences or (remedies and finding.verdict(findings) != "GO"):
+        from .influence import influences as find_influences
+
+        explained = find_influences(examined, findings)
     return Check(
         findings,
         examined.stability,
@@ -140,7 +143,7 @@ def check(
         examined.uncertainty,
         examined.cycles,
         examined.motion,
-        find_influences(examined, findings) if explain else (),
+        explained,
         examined.peaks,
     )
 

@@ -16,20 +16,23 @@ from ...kernels.loop import Loop
 from ...runs.adapted import Adapted, adapted
 from ...runs.build import build, plant
 from ...runs.continuous import delay_equation, has_delay_equation
+from ...runs.in_motion import trials_of
 from ...runs.loop_stability import LoopStability, cut_loop, loop_stability
+from ...runs.margins_in_motion import is_lost
 from ...runs.peaks import Peaks, peaks_of
 from ...runs.rehearse import Progress, rehearse
 from ...runs.run import DelayEquation, Run
-from ...runs.validity import is_nonlinear
+from ...runs.start_from_rest import comes_to_rest
+from ...runs.validity import ADAPTS, is_nonlinear
 from ...stability.open_loop import answer
 from ..uncertainty.uncertainty import UncertaintyStudy, study_uncertainty
-from .motion import Motion, study_motion
-from .nonlinear import Nonlinear, examine
 
 if TYPE_CHECKING:
     from ...models.force_control.constrained import Constrained
     from ...stability.force_method import Forecast
     from .free_motion import FreeMotion
+    from .motion import Motion
+    from .nonlinear import Nonlinear
 
 SAMPLES = 256
 """Of the uncertain numbers, if there are any."""
@@ -55,9 +58,35 @@ class Examined:
         return loop_stability(self.definition)
 
     @property
-    def stable(self) -> bool:
+    def stable_at_rest(self) -> bool:
         """Whether the loop is not known to be unstable at rest."""
         return self.stability.linearisation.stable or self.stability.poles_unknown
+
+    @property
+    def stable(self) -> bool:
+        """Whether it is not, or with the coefficients alone that it has before it adapts."""
+        return self.stable_at_rest or self.learns
+
+    @cached_property
+    def learns(self) -> bool:
+        """Whether a loop adapts, and is stable with what it learns in its excitation and from rest, with each change
+        that its acceptance promises: poles and margins with the coefficients of t = 0 then decide nothing."""
+        if self.stability.holds != ADAPTS or self.stability.untried:
+            return False
+        stable = [one.linearisation.stable for one in self.adapted]
+        if not stable or not stable[-1] or stable != sorted(stable) or not self.adapted[-1].moved:
+            return False  # what it learns must not make the loop unstable again
+        trials, lag = trials_of(self.definition, self.stability), self.stability.rig_lag
+        if not trials.repeatable:
+            return False
+        from .motion import promised
+
+        promises = promised(self.definition, lag or self.definition.timing.step)
+        changes = [(0.0, 1.0), *((delay, gain) for _, delay, gain in promises)]
+        tried = (trials.attempt(delay=delay, gain=gain) for delay, gain in changes)
+        if any(is_lost(one, trials.attempt(), trials.remembers) for one in tried):
+            return False
+        return all(comes_to_rest(trials, delay=delay, gain=gain) for delay, gain in changes)
 
     @property
     def sound(self) -> bool:
@@ -89,6 +118,8 @@ class Examined:
         linear."""
         if not self.sound or self.stability.proven_linear or self.stability.untried:
             return None
+        from .motion import study_motion
+
         worst = None if self.uncertainty is None or self.uncertainty.worst_growth >= 0.0 else self.uncertainty.worst
         return study_motion(self.definition, self.stability, worst, self._progress("motion"))
 
@@ -107,6 +138,8 @@ class Examined:
         """
         if not self._judged_nonlinear or self.stability.untried:
             return None
+        from .nonlinear import examine
+
         poles = self.stability.linearisation.continuous
         slowest = complex(poles[0]) if poles.size else 0.0
         unstable = None if self.motion is None else self.motion.defined.unstable

@@ -48,7 +48,7 @@ class Influence:
     """Relative change of the margin for a relative change of the number."""
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.share:+.2g} % for 1 %"
+        return f"{self.place}: {float(f'{self.share:.2g}'):+g} % for 1 %"
 
 
 def influences(examined: Examined, findings: Sequence[Finding]) -> tuple[Influence, ...]:

@@ -23,7 +23,6 @@ from ...kernels.loop import Loop
 from ...kernels.tick import FAULT
 from ...runs.build import build
 from ...runs.equivalent import UNDISTURBED
-from ...runs.in_motion import Trials
 from ...runs.rehearse import Progress, check_log
 from ...safety.limits import Limits
 from ...stability.linearise import MOST_DENSE, RESTING, in_motion, slopes, without_memory
@@ -179,7 +178,8 @@ def examine(
         time.append(loop.vector[0] * loop.dt)
     found = np.array(time), np.array(radius), np.array([one is True for one in own], dtype=bool)
     known: dict[str, Any] = {"opaque": loop.blind, "states": states, "unknown": unknown, "own_known": None not in own}
-    if not stable_at_rest or scaled(definition, 1.0) is None or tried(definition, 1.0).faulty:
+    excited = definition.excitation.virtual is not None or definition.excitation.specimen is not None
+    if not (excited and stable_at_rest) or scaled(definition, 1.0) is None or tried(definition, 1.0).faulty:
         return Nonlinear(*found, factor=None, searched=False, **known)
     saturation, largest = saturation_factors(definition), largest_factor(definition, loop.vector.size)
     if saturation is None:
@@ -255,6 +255,8 @@ def critical_factor(
     What is required, 4 and 16 times the excitation are tried; below the first at which the motion is unstable the
     factor is found by bisection.
     """
+
+    from ...runs.in_motion import Trials
 
     def is_unstable(factor: float) -> bool:
         if factor == 1.0 and unstable_as_defined is not None:

@@ -11,7 +11,6 @@ from ...contracts.coupling import Coupling
 from ...contracts.finding import Finding, verdict
 from ...couplings.direct import Direct
 from ...couplings.forward_prediction import ForwardPrediction
-from ...couplings.model_inverse import ModelInverse
 from ...definition.definition import Definition
 from ...definition.paths import with_values
 from ...errors import HalfrealError
@@ -32,6 +31,8 @@ OTHERWISE = (
 """For a loop that is unstable, where nothing that was tried helps, and nothing can be tuned."""
 SMALLER = (0.5, 0.1)
 """Times the excitation that is tried for a test that is unstable in motion."""
+LEAST_SHARE = 0.01
+"""Of the specimen: what has less of its mass and stiffness is another one."""
 OUTCOME = {"GO": ": the test is a GO with it", "MARGINAL": ": stable with it, but below acceptance"}
 """Of a trial, by its verdict."""
 BISECTIONS = 3
@@ -75,6 +76,8 @@ def accepting(examined: Examined) -> list[str]:
 
 def stabilising_motion(examined: Examined) -> list[str]:
     """Changes with which a test is stable in motion, each tried."""
+    from .criteria.acceptance import of_margins
+
     definition, stability = examined.definition, examined.stability
     found, named = [], set[str]()
     compensated = definition.coupling.compensates and definition.commands == "displacement"
@@ -84,7 +87,8 @@ def stabilising_motion(examined: Examined) -> list[str]:
         if name not in named and trial(definition, coupling) == "GO":
             named.add(name)
             found.append(f"{text}: the test is a GO with it")
-    for factor in SMALLER:
+    amplitudes_count = not of_margins(examined) or bool(stability.linearisation.equivalent)
+    for factor in SMALLER if amplitudes_count else ():  # margins at rest are those of any excitation
         smaller = scaled(definition, factor)
         if smaller is None or not definition.excitation.virtual or found:
             break
@@ -145,6 +149,8 @@ def compensations(definition: Definition, lag: float | None) -> Iterator[tuple[s
             by = units.text(lag or 0.0, "s")
             yield "prediction", f"forward prediction (order {order}, {points} points) by the rig's lag of {by}", tried
     if first is not None or definition.coupling.compensates:
+        from ...couplings.model_inverse import ModelInverse
+
         for inverse in inverses(definition):
             coefficients = ", ".join(f"{a:.6g}" for a in inverse)
             tried_inverse = ModelInverse(kind="model inverse", coefficients=inverse)
@@ -181,6 +187,8 @@ def inverse_remedy(definition: Definition) -> list[str]:
     """An inverse of the rig, where that alone makes the loop stable."""
     if not (definition.coupling.compensates or definition.coupling.predicting(definition.timing.step) is not None):
         return []
+    from ...couplings.model_inverse import ModelInverse
+
     for inverse in inverses(definition):
         tried = ModelInverse(kind="model inverse", coefficients=inverse)
         if not linearised(definition.unchecked_copy({"coupling": tried})).stable:
@@ -321,6 +329,8 @@ def smaller_specimen(definition: Definition, stability: LoopStability) -> list[s
     if not most < gain < np.inf:
         return []
     share = float(f"{0.995 * most / gain:.2g}")
+    if share < LEAST_SHARE:
+        return []
     rig = definition.rig.with_share_of_specimen(share)
     if rig is None or trial(definition.unchecked_copy({"rig": rig}), definition.coupling) != "GO":
         return []

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from .... import units
-from ....contracts.finding import Finding, note
+from ....contracts.finding import Finding, note, warning
 from ....definition.acceptance import KEPT_PHASE, LEAST_PHASE, OFF
 from ....definition.definition import Definition
 from ....runs.error_measures import FEWEST_SAMPLES
@@ -26,6 +26,7 @@ from ..examined import Examined
 from ..remedies import accepting
 from .gain import calmer, specimen_with
 from .margins import lag_text
+from .stability import LEARNS
 from .truncation import high_frequency_gain_of
 
 MARGINS = ("gain_margin", "phase_margin", "delay_margin")
@@ -39,7 +40,7 @@ def acceptance(examined: Examined) -> Iterable[Finding]:
     if not examined.sound:
         return
     found = [*of_margins(examined), *of_errors(examined)]
-    if found and examined.rehearsal.outcome == "completed":
+    if found and found[0].severity == "marginal" and examined.rehearsal.outcome == "completed":
         mend = examined.remedies(lambda: accepting(examined))
         found[0] = replace(found[0], remedies=mend)
     yield from found
@@ -54,12 +55,22 @@ def of_margins(examined: Examined) -> Iterable[Finding]:
     unknown = examined.stability.margin_unknown and not judged_in_motion(examined)
     if unknown and any(getattr(asked, name) != OFF for name in MARGINS):
         yield Finding("marginal", UNKNOWN, name="accepted margins", room=0.0)
-    if examined.stability.gains is not None:
-        yield from of_gain(examined.definition, examined.stability.gains)
+    short = list(of_margins_at_rest(examined.definition, examined.stability)) if examined.stable_at_rest else []
+    if short and examined.learns:
+        yield from (warning(f"with the coefficients of t = 0, {one.text}; {LEARNS}") for one in short)
+    else:
+        yield from short
     if margin is not None:
         yield from of_high_frequency(examined)
-        yield from of_phase(examined.definition, examined.stability, margin)
-        yield from of_delay(examined.definition, examined.stability, margin)
+
+
+def of_margins_at_rest(definition: Definition, stability: LoopStability) -> Iterable[Finding]:
+    """Those of the loop at rest."""
+    if stability.gains is not None:
+        yield from of_gain(definition, stability.gains)
+    if stability.margin is not None:
+        yield from of_phase(definition, stability, stability.margin)
+        yield from of_delay(definition, stability, stability.margin)
 
 
 def judged_in_motion(examined: Examined) -> bool:

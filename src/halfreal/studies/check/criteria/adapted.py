@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from .... import units
@@ -18,25 +18,25 @@ def adapted(examined: Examined) -> Iterable[Finding]:
     found = examined.adapted
     if not found:
         return
-    unstable = [one for one in found if not one.linearisation.stable]
     if not any(one.moved for one in found):
         yield note(f"{AT_FIRST}; those reached in the rehearsal do not move the poles")
-    elif unstable and examined.stable:
-        worst = max(unstable, key=lambda one: one.linearisation.spectral_radius)
-        text = f"{AT_FIRST}; with those reached at t = {worst.time:.3g} s, held, it is {worst.linearisation.summary()}"
-        yield Finding(
-            "no-go",
-            text,
-            worst.linearisation.spectral_radius,
-            1.0,
-            name="stability with adapted coefficients",
-            room=0.0,
-        )
-    else:
-        short = list(below_acceptance(examined, found)) if examined.stable else []
-        yield from short
-        if not short:
-            yield note(f"{AT_FIRST}; {smallest(found)}")
+        return
+    wrong = list(findings_on(examined, found)) if examined.stable else []
+    if wrong and examined.learns:  # on its way there the loop is judged by what was tried
+        wrong = list(findings_on(examined, found[-1:]))
+    yield from wrong or [note(f"{AT_FIRST}; {smallest(found)}")]
+
+
+def findings_on(examined: Examined, found: Sequence[Adapted]) -> Iterable[Finding]:
+    """What is wrong with coefficients that are held: the loop is unstable, or its margins are too small."""
+    unstable = [one for one in found if not one.linearisation.stable]
+    if not unstable:
+        yield from below_acceptance(examined, found)
+        return
+    worst = max(unstable, key=lambda one: one.linearisation.spectral_radius)
+    radius = worst.linearisation.spectral_radius
+    text = f"{AT_FIRST}; with those reached at t = {worst.time:.3g} s, held, it is {worst.linearisation.summary()}"
+    yield Finding("no-go", text, radius, 1.0, name="stability with adapted coefficients", room=0.0)
 
 
 def below_acceptance(examined: Examined, found: Iterable[Adapted]) -> Iterable[Finding]:

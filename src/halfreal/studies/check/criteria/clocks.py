@@ -16,7 +16,7 @@ def clocks(examined: Examined) -> Iterable[Finding]:
     definition, margin = examined.definition, examined.stability.margin
     if definition.link is None or definition.real_time.pacing == "rig" or margin is None:
         return
-    if not examined.stable:  # it tolerates nothing, and that is reported
+    if not examined.stable_at_rest:  # it tolerates nothing, and that is reported
         return
     step, further = definition.timing.step, finite(margin.critical_delay)
     added = f"with separate clocks, loop and rig add up to one step ({units.text(step, 's')}) of delay"

@@ -11,9 +11,9 @@ from ..examined import Examined
 
 def continuous_limit(examined: Examined) -> Iterable[Finding]:
     equation, step = examined.continuous, examined.definition.timing.step
-    if equation is None or equation.verdict != ("unstable" if examined.stable else "stable"):
+    if equation is None or equation.verdict != ("unstable" if examined.stable_at_rest else "stable"):
         return
-    words = ("stable", "unstable") if examined.stable else ("unstable", "stable")
+    words = ("stable", "unstable") if examined.stable_at_rest else ("unstable", "stable")
     yield Finding(
         "warning",
         f"the sampled loop is {words[0]}, but its delay equation in continuous time is {words[1]}: the step of "

@@ -12,7 +12,7 @@ def specimen_with(definition: Definition, gain: float) -> str:
     stiffer, softer = ("stiffer", "softer") if slow else ("stiffer or heavier", "softer or lighter")
     if change >= 2.0:
         return f"a specimen {change:.3g} times as stiff" + ("" if slow else " or heavy")
-    return f"a specimen {100 * abs(change - 1.0):.2g} % {stiffer if change > 1.0 else softer}"
+    return f"a specimen {float(f'{100 * abs(change - 1.0):.2g}'):g} % {stiffer if change > 1.0 else softer}"
 
 
 def calmer(definition: Definition, gain: float) -> str:

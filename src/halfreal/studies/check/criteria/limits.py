@@ -91,7 +91,7 @@ def smaller(examined: Examined, high: float, most: float) -> Iterator[str]:
 
 def share_text(share: float) -> str:
     """A share, never rounded up to the whole that it is below."""
-    return f"{100 * share:.3g} %" if share >= 1.0 else f"{min(round(100 * share, 1), 99.9):.3g} %"
+    return f"{float(f'{100 * share:.3g}'):,g} %" if share >= 1.0 else f"{min(round(100 * share, 1), 99.9):.3g} %"
 
 
 def spread(low: float, high: float) -> str:

@@ -24,7 +24,7 @@ ALIKE = 0.02
 def margins(examined: Examined) -> Iterable[Finding]:
     stability = examined.stability
     margin, axes = stability.margin, examined.definition.interface
-    if not examined.sound:
+    if not examined.sound or not examined.stable_at_rest:
         return
     if margin is None:
         yield from at_feedback(examined)

@@ -20,6 +20,7 @@ from ....errors import HalfrealError
 from ....rigs.felt_specimen import ForceError, force_error
 from ....rigs.sensor_filter import SensorFilter
 from ....runs.loop_stability import cut_loop, linearised
+from ....runs.rig_lag import seen
 from ....stability.open_loop import answer
 from ..examined import Examined
 
@@ -121,16 +122,19 @@ def errors(definition: Definition, hz: np.ndarray, smooth: bool = False) -> tupl
     names = [*axes.channels("rig.displacement"), *axes.channels("measured.force")]
     if any(name not in loop.index for name in names):
         raise HalfrealError("this rig has no channel of its true motion")
-    found = answer(loop, names).response(2.0 * np.pi * hz)
+    found = seen(answer(loop, names)).response(2.0 * np.pi * hz)  # without the resonators of a coupling
     motion, measured = found[:, :n], found[:, n:]
     impedance = definition.rig.specimen_impedance(n, hz)
     assert impedance is not None
-    seen, near = impedance, [definition.rig.specimen_impedance(n, factor * hz) for factor in (1.0 - NEAR, 1.0 + NEAR)]
+    sensed_by, near = (
+        impedance,
+        [definition.rig.specimen_impedance(n, factor * hz) for factor in (1.0 - NEAR, 1.0 + NEAR)],
+    )
     if sensors is not None:
-        seen = np.stack([part.response(hz) for part in sensors.of_force(axes)], axis=1)[:, :, None] * impedance
+        sensed_by = np.stack([part.response(hz) for part in sensors.of_force(axes)], axis=1)[:, :, None] * impedance
     sizes = np.array([np.abs(one).max(axis=(1, 2)) for one in (impedance, *near) if one is not None])
     weight = sizes[0] / np.maximum(sizes.max(axis=0), np.finfo(float).tiny)  # small at an antiresonance
-    both = force_error(hz, motion, measured, seen), force_error(hz, motion, seen @ motion, impedance)
+    both = force_error(hz, motion, measured, sensed_by), force_error(hz, motion, sensed_by @ motion, impedance)
     sampled, sensed = (replace(one, share=weight * one.share) for one in both)
     return sampled, sensed
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .... import units
 from ....contracts.finding import Finding, note, warning
 from ..examined import Examined
-from ..motion import Motion, Promise
 from ..remedies import stabilising_motion
 from .acceptance import below
 from .gain import specimen_with
+
+if TYPE_CHECKING:
+    from ..motion import Motion, Promise
 
 NOT_TRIED = (
     "not tried in motion, as a part in another process cannot be set back to its beginning: only the poles at rest and "
@@ -30,6 +33,11 @@ def motion(examined: Examined) -> Iterable[Finding]:
         return
     unit = examined.definition.target_unit
     defined = found.defined
+    if defined.fault:
+        if examined.rehearsal.outcome == "completed":  # else the rehearsal has stated it
+            text = f"in motion, {defined.summary(unit)}"
+            yield Finding("no-go", text, name="fault in motion", room=0.0)
+        return
     if defined.unstable:
         text = f"in motion, {defined.summary(unit)}: the test diverges as it is defined"
         mend = examined.remedies(lambda: stabilising_motion(examined))

@@ -99,7 +99,7 @@ def describe(found: Settling, lost: float, most: float) -> str:
             f"{balance}, to which free motion grows; the motion of the rehearsal has {amplitude}"
         )
     text = f"{cause}: at the {amplitude} of the rehearsal this takes away {100 * lost:.2g} % of the damping"
-    text += f", and free motion does not decay below {balance}"
+    text += f", and free motion that stops as short does not decay below {balance}"
     allowed = units.text(found.allowed(most), found.unit, 2)
     return text if lost <= most else f"{text}; accepted {100 * most:g} % (acceptance.fidelity), which is {allowed}"
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ....contracts.finding import Finding, note
+from ....contracts.finding import Finding, note, warning
 from ....runs.loop_stability import LoopStability
 from ....runs.validity import IN_ANY_MOTION
 from ..examined import Examined
 from ..remedies import stabilising
 from .measured_force import is_wrong_in_loop
+
+LEARNS = (
+    "tried in motion and after a small disturbance from rest, with each change that [acceptance] promises to tolerate, "
+    "the coupling adapts in time, and is stable with what it learns"
+)
 
 
 def where(stability: LoopStability) -> str:
@@ -25,6 +30,8 @@ def stability(examined: Examined) -> Iterable[Finding]:
         yield Finding("no-go", untried, name="stability", room=0.0)
     elif examined.stability.poles_unknown:
         yield note(f"{text}; only trials in motion count")
+    elif not found.stable and examined.learns:
+        yield warning(f"{text}{where(examined.stability)}; {LEARNS}")
     elif found.stable:
         yield Finding("note", text + where(examined.stability), radius, 1.0)
     elif examined.stability.rig_fault is not None:  # the rig's own fault, which binds and is fixed first

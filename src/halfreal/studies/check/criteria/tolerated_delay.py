@@ -24,7 +24,7 @@ def tolerated_delay(examined: Examined) -> Iterable[Finding]:
         return
     if definition.rig.ideal_but_late(definition.timing.step) is None:
         return
-    if examined.stable and (not definition.coupling.compensates or finite(margin.critical_delay) is None):
+    if examined.stable_at_rest and (not definition.coupling.compensates or finite(margin.critical_delay) is None):
         return
     has, axis = lag.latest()
     lags = f"the rig lags by {units.text(has, 's')}{f' on axis {axis}' if axis else ''} at low frequency"
@@ -33,7 +33,7 @@ def tolerated_delay(examined: Examined) -> Iterable[Finding]:
             "without coupling, the loop tolerates a pure delay of up to "
             f"{units.text(critical, 's')} in place of the rig; {lags}"
         )
-        faster = not examined.stable and has < critical
+        faster = not examined.stable_at_rest and has < critical
         why = ", which is less: the coupling, or the rig's dynamics at higher frequency, makes the loop unstable"
         yield Finding("note", text + (why if faster else ""), has, critical, "s")
     elif linearised(with_pure_delay(definition, definition.timing.step)).stable:

@@ -17,7 +17,7 @@ from ...contracts.context import Context
 from ...kernels.atomic import load_word
 from ...kernels.block import Block, Channel
 from ...kernels.control import RELEASES as ASKED
-from .silence import silence
+from .silent import silence
 
 SINCE, RELEASES = "excitation.time", "excitation.releases"
 """Channels: time since the last release [s], and how many there were."""
