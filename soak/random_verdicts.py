@@ -68,7 +68,11 @@ def write_page(rows: list[dict[str, Any]]) -> None:
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
     mild = sum(row["result"] == "too mild" for row in rows)
     text = f"{mild} of the tests that run away or grow as they are defined are MARGINAL; the others are NO-GO."
-    lines = [f"{len(rows):,} tests, run on {day}:", "", *table(rows), "", text]
+    alarms = [row for row in sorted(rows, key=lambda row: row["number"]) if row["result"] == "false alarm"]
+    named = [
+        f"- False alarm, test {row['number']} ({row['family']}): {row['reasons'][0].split(';')[0]}" for row in alarms
+    ]
+    lines = [f"{len(rows):,} tests, run on {day}:", "", *table(rows), "", text, *([""] if named else []), *named]
     PAGE.write_text("\n".join([before + MARKS[0], "", *lines, "", MARKS[1] + after]), "utf-8")
 
 

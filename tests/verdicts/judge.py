@@ -178,6 +178,11 @@ def judge(test: Test, seconds: float) -> Judged:
             trials.append((f"small motion as learnt {name}", partial(outcome, held, late, gain, SMALL)))
     if not test.linear:
         trials.append(("larger excitation", partial(outcome, test, size=BEYOND_GAIN)))
+    if test.slow:  # small motion would be within the tolerance of its rig
+        for name, _, gain in (("", 0.0, 1.0), *more):
+            trials.append(
+                (f"free motion {name}".rstrip(), partial(free_motion, quiet.but(gain=gain), AMPLITUDE * peak))
+            )
     if at_rest and test.drive is None:
         for dof in range(len(test.mass)):  # modes of all sorts
             trials.append((f"free motion {dof + 1}", partial(free_motion, quiet.but(pushed=dof), AMPLITUDE * peak)))

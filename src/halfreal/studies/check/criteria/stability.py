@@ -31,7 +31,7 @@ def stability(examined: Examined) -> Iterable[Finding]:
     elif examined.stability.poles_unknown:
         yield note(f"{text}; only trials in motion count")
     elif not found.stable and examined.learns:
-        yield warning(f"{text}{where(examined.stability)}; {LEARNS}")
+        yield warning(f"with the coefficients of t = 0 the loop is {text}; {LEARNS}")
     elif found.stable:
         yield Finding("note", text + where(examined.stability), radius, 1.0)
     elif examined.stability.rig_fault is not None:  # the rig's own fault, which binds and is fixed first
