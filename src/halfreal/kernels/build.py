@@ -1,4 +1,4 @@
-"""The library of the package made anew: ``python -m halfreal.kernels.build``.
+"""Builds the library of the package: ``python -m halfreal.kernels.build``.
 
 All functions in ``functions.txt`` whose sources have changed are compiled, in a process for each processor; the others
 are taken from the library as it is, or from the user's cache.  With ``--add-used`` those that were compiled for the

@@ -142,7 +142,7 @@ def stored(function: str) -> bytes:
 
 
 def serve() -> None:
-    """Compile what is asked for, until nothing more is."""
+    """Compile the functions that lines name, until there are no more lines."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.set_threshold(200_000, 20, 100)  # compiling makes many objects and little garbage
     answers = os.fdopen(os.dup(1), "wb")
@@ -151,7 +151,7 @@ def serve() -> None:
         try:
             found = stored(line.rstrip("\n"))
             answers.write(len(found).to_bytes(LENGTH, "little") + found)
-        except Exception as error:  # whatever it is, the one who asked reports it
+        except Exception as error:  # of any kind: the process that sent the line reports it
             message = f"{type(error).__name__}: {error}".encode()
             answers.write(bytes(LENGTH) + len(message).to_bytes(LENGTH, "little") + message)
         answers.flush()
