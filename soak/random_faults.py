@@ -324,8 +324,11 @@ def main() -> int:
     record = json.loads(kept.read_text("utf-8")) if given.cells and kept.exists() else {}
     record |= {key: vars(one) for key, one in found.items()}
     kept.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    if given.cells:  # with those of earlier calls, as on the page
+        found = {key: Margins(**record[key]) for key in sorted(record)}
+        lost = [key for key, one in found.items() if one.lost()]
     if given.page is not None:
-        given.page.write_text(page({key: Margins(**record[key]) for key in sorted(record)}), "utf-8")
+        given.page.write_text(page(found), "utf-8")
     largest = [
         max((value for one in found.values() if not math.isnan(value := getattr(one, part))), default=0.0)
         for part in ("step", "speed", "sent")
