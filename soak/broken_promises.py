@@ -194,6 +194,11 @@ MUTANTS = (
         "tests/safety/test_guard_stale.py",
     ),
     Mutant(
+        "41", "what brakes sets out for home without measurements", GUARD,
+        "min(dt, s.braking - s.elapsed) if missing and home and s.elapsed < s.braking else dt", "dt",
+        "tests/safety/test_guard_stale.py",
+    ),
+    Mutant(
         "41", "the guard rests while the loop of a test is held", BUILD,
         'return "guard" if stale else None', "return None",
         "tests/runs/test_held_loop.py",
