@@ -26,6 +26,7 @@ BEGIN, END = "<!-- mutants: written by soak/broken_promises.py -->\n", "<!-- end
 COPIED = ("src", "tests", "docs", "examples", "pyproject.toml")
 GUARD, SPACING = "src/halfreal/safety/guard.py", "src/halfreal/kernels/spacing.py"
 RIG, C = "src/halfreal/links/rig_command.py", "docs/link/halfreal_rig.c"
+BOARD = "docs/link/microbit/main.c"
 CONTROLLER, TICK = "src/halfreal/links/controller_end.py", "src/halfreal/kernels/tick.py"
 BUILD, BRAKING = "src/halfreal/runs/build.py", "src/halfreal/kernels/braking.py"
 
@@ -145,6 +146,12 @@ MUTANTS = (
         "tests/links/test_both_rig_ends.py::test_it_returns_unless_it_was_stopped_or_has_a_fault",
     ),
     Mutant(
+        "9", "a microcontroller sleeps past its next step", BOARD,
+        "if (outof == into && (int32_t)(TIMER_ALARM_TIME - TIMER_CAPTURED) > 0)",
+        "TIMER_ALARM_TIME = TIMER_CAPTURED - 1;\n    if (outof == into)",
+        "tests/links/test_board_clock.py",
+    ),
+    Mutant(
         "10", "a first command may be anywhere", RIG,
         "furthest = p.furthest[i] if s.any != 0.0 else min(p.first_step[i], p.furthest[i])",
         "furthest = p.furthest[i]",
@@ -184,6 +191,11 @@ MUTANTS = (
     Mutant(
         "41", "a return continues without measurements", GUARD,
         "        elif not (under_way and stale):", "        else:",
+        "tests/safety/test_guard_stale.py",
+    ),
+    Mutant(
+        "41", "what brakes sets out for home without measurements", GUARD,
+        "min(dt, s.braking - s.elapsed) if missing and home and s.elapsed < s.braking else dt", "dt",
         "tests/safety/test_guard_stale.py",
     ),
     Mutant(

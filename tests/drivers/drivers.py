@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import mmap
 import os
 import signal
 import threading
@@ -91,6 +92,46 @@ class Contended(SimulatedDriver):
     def close(self) -> None:
         self.closed.set()
         self.other.join()
+        self.file.write_text("".join(f"{when} {value!r}\n" for when, value in self.at))
+        super().close()
+
+
+class Witness(SimulatedDriver):
+    """Writes down when its write was called and with what, and does to its sensors what a byte of a file says.
+
+    It begins at ``start`` [V]; "pressure" reads like "force".
+    """
+
+    AS_IT_IS, HELD_UP, FORCE_NAN, FORCE_HIGH, PRESSURE_NAN, PRESSURE_HIGH, OPEN_INTERLOCK = range(7)
+
+    def open(self, opening: Opening) -> None:
+        settings = dict(opening.settings)
+        self.file, self.at = Path(str(settings.pop("file"))), list[tuple[int, float]]()
+        self.stall, start = float(settings.pop("stall")), float(settings.pop("start"))
+        with Path(str(settings.pop("events"))).open("r+b") as file:
+            self.events = mmap.mmap(file.fileno(), 1)
+        super().open(replace(opening, settings=settings))
+        self._x = self._y = start
+
+    def read(self) -> Sequence[float]:
+        found, event = dict(zip(self._inputs, super().read(), strict=True)), self.events[0]
+        found["pressure"] = found["force"]
+        if event == self.HELD_UP:
+            self.events[0] = self.AS_IT_IS
+            time.sleep(self.stall)
+        elif event in (self.FORCE_NAN, self.FORCE_HIGH):
+            found["force"] = math.nan if event == self.FORCE_NAN else 5.0
+        elif event in (self.PRESSURE_NAN, self.PRESSURE_HIGH):
+            found["pressure"] = math.nan if event == self.PRESSURE_NAN else 6.0
+        elif event == self.OPEN_INTERLOCK:
+            found["bit0"] = 0.0
+        return list(found.values())
+
+    def write(self, commands: Sequence[float]) -> None:
+        self.at.append((time.monotonic_ns(), float(commands[0])))
+        super().write(commands)
+
+    def close(self) -> None:
         self.file.write_text("".join(f"{when} {value!r}\n" for when, value in self.at))
         super().close()
 

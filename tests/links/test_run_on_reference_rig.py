@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -18,15 +17,10 @@ import pytest
 import halfreal
 from halfreal.links.secret import make_secret, read_secret
 from halfreal.runs.run import Run
+from links.board import build, emulated, is_installed
 from links.reference import BAD
 
 STEP, LAG, STIFFNESS = 0.001, 0.010, 1000.0  # the lag is TIME_CONSTANT of docs/link/simulated.c
-LINK = Path(__file__).parents[2] / "docs" / "link"
-PARTS = [LINK / "microbit" / "main.c", LINK / "halfreal_rig.c", LINK / "simulated.c"]
-TARGET = ["-mcpu=cortex-m0", "-mthumb", "-Os", "-std=c99", "-ffreestanding", "-ffp-contract=off"]
-TARGET += ["-fno-tree-loop-distribute-patterns", "-ffunction-sections", "-nostdlib", "-Wl,--gc-sections"]
-STRICT = ["-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Werror"]
-
 DEFINITION = f"""
 title = "a spring behind the rig in C"
 timing = {{ step = "1 ms", duration = "0.6 s" }}
@@ -126,29 +120,12 @@ def test_a_test_in_step_with_the_rig_in_c_is_its_rehearsal(on_linux: Ran) -> Non
 @pytest.fixture
 def board(tmp_path: Path) -> Iterator[str]:
     """The serial port of an emulated microcontroller with the same rig's end, and a secret."""
-    compiler, emulator = shutil.which("arm-none-eabi-gcc"), shutil.which("qemu-system-arm")
-    if compiler is None or emulator is None:
+    if not is_installed():
         pytest.skip("no microcontroller: install gcc-arm-none-eabi and qemu-system-arm")
     make_secret(tmp_path / "rig.key")
     secret = ",".join(f"{byte}" for byte in read_secret(tmp_path / "rig.key"))
-    build = [compiler, *TARGET, *STRICT, f"-DSECRET={secret}", "-DRATE=1e6", "-DHR_AXES=1", "-DHR_AUXILIARY=2"]
-    elf = tmp_path / "rig.elf"
-    built = subprocess.run(
-        [*build, *PARTS, "-T", LINK / "microbit" / "microbit.ld", "-lgcc", "-o", elf],
-        text=True,
-        capture_output=True,
-        check=False,
-    )
-    assert (built.returncode, built.stderr) == (0, "")
-    emulate = [emulator, *["-M", "microbit", "-nographic", "-monitor", "none", "-serial", "pty", "-kernel"], elf]
-    with subprocess.Popen(emulate, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as machine:
-        try:
-            assert machine.stdout is not None
-            port = re.search(r"/dev/pts/\d+", line := machine.stdout.readline())
-            assert port is not None, line
-            yield port[0]
-        finally:
-            machine.kill()
+    with emulated(build(tmp_path, f"-DSECRET={secret}", "-DRATE=1e6", "-DHR_AUXILIARY=2")) as (port, _):
+        yield port
 
 
 def test_on_an_emulated_microcontroller_the_test_is_the_same_to_the_bit(

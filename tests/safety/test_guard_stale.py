@@ -105,3 +105,20 @@ def test_an_emergency_stop_does_not_wait_for_measurements() -> None:
     assert rows[-1, 1] == FINISHED and rows[-1, 2] == BY_OPERATOR
     speed = abs(before[-1] - before[-2]) / DT
     assert abs(rows[-1, 0] - before[-1]) == pytest.approx(0.5 * speed**2 / 0.2, rel=1e-6)
+
+
+@pytest.mark.parametrize("request_", [STOP, RECORD_FAILS])
+@pytest.mark.parametrize("stops", range(5, 20))
+def test_what_brakes_without_measurements_comes_to_rest_and_sets_out_only_after_them(stops: int, request_: int) -> None:
+    """Braking ends within a step, in the rest of which the way home does not begin."""
+    blind = 100
+    test = Stalling(BEFORE + stops + 1, blind, soft_stop=0.04, on_trip="return", braking=[5.0])
+    test.drive(BEFORE + stops)
+    first = len(test.commands)  # has measurements; those after it have none
+    test.drive(1000, request_)
+    ways = np.diff(test.commands[first - 1 :])
+    without = ways[:blind]
+    assert np.all(np.diff(np.abs(without)) <= 1e-12) and np.all(without * without[0] >= 0.0), "it did not only brake"
+    rest = test.loop.state("guard")["held"][0]
+    assert test.commands[first + blind - 1] == pytest.approx(rest, abs=1e-12), "it has begun to return"
+    assert without[-1] == 0.0 and test.commands[-1] == pytest.approx(0.0, abs=1e-12)

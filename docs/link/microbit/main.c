@@ -102,15 +102,6 @@ static void uart_interrupt(void) {
 
 static void timer_interrupt(void) { TIMER_ALARM = 0; }
 
-/* Until a byte comes or has gone, but for a millisecond at most.  An interrupt between the question whether there is
- * anything to do and the sleep ends the sleep at once, as they are held back meanwhile. */
-static void sleep_if_idle(void) {
-    __asm__ volatile("cpsid i");
-    TIMER_ALARM_TIME = TIMER_CAPTURED + 1000;
-    if (outof == into) __asm__ volatile("wfi");
-    __asm__ volatile("cpsie i");
-}
-
 static bool next_byte(uint8_t *byte) {
     if (outof == into) return false;
     *byte = came[outof];
@@ -127,6 +118,19 @@ static int64_t clock_ns(void) {
     microseconds += (uint32_t)(now - last);
     last = now;
     return 1000 * microseconds;
+}
+
+/* Until a byte comes or has gone, or a tick is due, but for a millisecond at most.  An interrupt between the question
+ * whether there is anything to do and the sleep ends the sleep at once, as they are held back meanwhile.  An alarm that
+ * is set for a time that has passed would not come before the timer has gone round: then there is no sleep. */
+static void sleep_if_idle(int64_t due) {
+    const int64_t left = due - clock_ns();
+    if (left <= 0) return;
+    __asm__ volatile("cpsid i");
+    TIMER_ALARM_TIME = TIMER_CAPTURED + (left < 1000000 ? (uint32_t)left / 1000 + 1 : 1000);
+    TIMER_CAPTURE = 1;
+    if (outof == into && (int32_t)(TIMER_ALARM_TIME - TIMER_CAPTURED) > 0) __asm__ volatile("wfi");
+    __asm__ volatile("cpsie i");
 }
 
 /* From the chip's generator, which makes them of thermal noise: 64 bits take some 5 ms, once a session. */
@@ -198,7 +202,7 @@ int main(void) {
         if (now >= hr_due(&rig)) reply(hr_tick(&rig, now, answer));
         if (next_byte(&byte) && hr_unframe(&line, byte))
             reply(hr_hear(&rig, line.bytes, line.length, 0, now, answer));
-        sleep_if_idle();
+        sleep_if_idle(hr_due(&rig));
     }
 }
 

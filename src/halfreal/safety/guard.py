@@ -278,15 +278,15 @@ def on_the_way(elapsed, i, p, s):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def begin_to_brake(p, s):  # type: ignore[no-untyped-def]
-    """Take the first step of the way that was set out on in this tick; what is at rest stays there for it."""
+def begin_to_brake(p, s, ahead):  # type: ignore[no-untyped-def]
+    """Take the first step, ``ahead`` long, of the way set out on in this tick; what is at rest stays there for it."""
     for i in range(s.applied.size):
         before = s.applied[i]
         if s.braking > 0.0:
-            s.applied[i] = on_the_way(s.elapsed + p.dt, i, p, s)
+            s.applied[i] = on_the_way(s.elapsed + ahead, i, p, s)
         s.way[i] = s.applied[i] - before
     if s.braking > 0.0:
-        s.elapsed += p.dt
+        s.elapsed += ahead
 
 
 def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
@@ -315,7 +315,8 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
     tripped = s.mode == TRIPPED or s.mode == FINISHED
     # without measurements nothing moves; but what brakes comes to rest, and a force is let go after a trip
     waits = not (tripped or s.mode == RAMP_DOWN) or (s.elapsed >= s.braking and (p.by_force == 0.0 or not tripped))
-    stale = p.stale != 0.0 and u[u.size - 1] != 0.0 and waits
+    missing = p.stale != 0.0 and u[u.size - 1] != 0.0
+    stale = missing and waits
     if stale:  # it has stopped already
         for i in range(actuators):
             s.way[i] = 0.0
@@ -331,6 +332,8 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             s.mode = RUNNING if t > -p.half_step else RAMPING
     home = s.mode == RAMP_DOWN or tripped
     mode, dt, apart, by_force = s.mode, p.dt, p.apart != 0.0, p.by_force != 0.0
+    # braking may end within this step, and without measurements nothing follows it there
+    ahead = min(dt, s.braking - s.elapsed) if missing and home and s.elapsed < s.braking else dt
 
     for i in range(actuators):
         # what is wanted of the rig: by the test, or by the guard itself on the ways to and from it
@@ -341,7 +344,7 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             share = min(max(1.0 + t / p.soft_start, 0.0), 1.0)
             asked = s.held[i] + 0.5 * (1.0 - math.cos(math.pi * share)) * (p.begin[i] - s.held[i])
         elif home:
-            asked = on_the_way(s.elapsed + dt, i, p, s) if s.elapsed < s.return_time else s.applied[i]
+            asked = on_the_way(s.elapsed + ahead, i, p, s) if s.elapsed < s.return_time else s.applied[i]
         elif mode != RUNNING:
             asked = s.applied[i]
         s.next[i] = s.watched[asked_at + i] = asked
@@ -412,7 +415,7 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             emergency = cause == BY_OPERATOR or u[2] != 0.0 or not math.isfinite(value)
             set_out(p, s, p.return_time if s.returns != 0.0 else 0.0, BRAKING, emergency)
             allow_what_tripped(p, s)
-            begin_to_brake(p, s)
+            begin_to_brake(p, s, min(dt, s.braking) if missing else dt)
         else:
             for i in range(actuators):
                 way = s.next[i] - s.applied[i]
@@ -423,7 +426,7 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
             if s.mode == RAMPING or s.mode == RUNNING:
                 s.moved = 1.0
             if s.mode == RAMP_DOWN and not stale:
-                s.elapsed += p.dt
+                s.elapsed += ahead
                 if s.elapsed >= s.return_time - 1e-6 * p.dt:
                     s.mode = STOPPED_AT_REST
     else:
@@ -435,9 +438,9 @@ def guard_step(p, s, t, u, y):  # type: ignore[no-untyped-def]
         if under_way and cause != 0.0 and p.by_force == 0.0 and s.hurried == 0.0:
             s.halted, s.returns = cause, 0.0
             set_out(p, s, 0.0, BRAKING, True)
-            begin_to_brake(p, s)
+            begin_to_brake(p, s, min(dt, s.braking) if missing else dt)
         elif not (under_way and stale):
-            s.elapsed += p.dt
+            s.elapsed += ahead
             if under_way:
                 for i in range(actuators):
                     s.way[i], s.applied[i] = s.next[i] - s.applied[i], s.next[i]
