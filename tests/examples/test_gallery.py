@@ -37,7 +37,6 @@ ALIKE = {
 NO_GO = {
     "uncompensated",
     "under_compensated",
-    "adaptive",
     "rls_sequential",
     "rls_as_printed",
     "saturating_late",

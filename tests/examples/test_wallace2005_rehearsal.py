@@ -91,7 +91,9 @@ def test_wallace2005_figure_9c_without_compensation_the_loop_trips(gallery):
     assert "gap" in run.reason
     command = run.signals["command"].values
     tripped = run.signals["guard.mode"].values > 0
-    assert np.ptp(command[tripped]) == 0.0  # held, in the tick of the trip and after
+    braking = np.diff(command[tripped])
+    assert np.all(np.abs(braking[1:]) <= np.abs(braking[:-1]) + 1e-15)  # slower from the tick of the trip on
+    assert np.ptp(command[tripped][round(0.1 / 1e-3) :]) == 0.0  # and held after a tenth of a second at most
 
 
 def test_wallace2005_section_3_saturating_specimen(gallery):

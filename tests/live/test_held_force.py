@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import threading
 import tomllib
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import halfreal
+from halfreal.kernels.block import Block
+from halfreal.links import rig_end
+from halfreal.links.rig_command import command_block
 from halfreal.live.comparison import differences, tolerances
 from halfreal.live.resumption import resume
 from halfreal.live.rig import Served, VirtualRig
@@ -47,8 +52,17 @@ def assert_compared(given: halfreal.Definition, before: Run, rig: VirtualRig) ->
     assert len(said) == 1 and said[0].startswith("displacement ") and "next command" not in said[0]
 
 
-def test_a_rig_that_holds_a_force_keeps_it_until_the_operator_agrees(tmp_path: Path) -> None:
+def holding(*given: Any, **more: Any) -> Block:
+    """The guard of a rig that holds its force after its emergency stop, as others may; halfreal's releases it."""
+    block = command_block(*given, **more)
+    return replace(block, parameters={**block.parameters, "by_force": 0.0})
+
+
+def test_a_rig_that_holds_a_force_keeps_it_until_the_operator_agrees(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its own emergency stop has left it under load; the session that resumes the test takes it over like that."""
+    monkeypatch.setattr(rig_end, "command_block", holding)
     rig, stopped, ended = VirtualRig(bar(ANYWHERE), in_step=True), threading.Event(), threading.Event()
     given = bar(rig.end.address)
     served: list[Served | None] = []

@@ -34,6 +34,9 @@ from live.processes import (
 from live.proxy import At, Proxy
 
 LONG = {"timing.duration": "60 s"}
+STEP, BRAKING = 1e-3, 0.1
+WHOLE = range(401, 402 + round(BRAKING / STEP))
+"""Rows of a test of 400 ticks: after the last one the rig brakes, for a tenth of a second at most."""
 WHEN = 200
 OTHER = b"another program's data" * 100_000
 """Longer than the record is by then."""
@@ -128,7 +131,7 @@ def test_a_file_that_is_truncated_after_the_last_row_is_replaced_by_the_rows_of_
     run = halfreal.run(definition(tmp_path, rig_in_step.port, IN_STEP), tmp_path / "run.h5")
     assert run.outcome == "completed" and "'run.h5' can no longer be read or written" in run.events[-1].text
     saved = halfreal.load_run(tmp_path / "run.recovered.h5")
-    assert (saved.outcome, len(saved.time)) == ("completed", 401)
+    assert saved.outcome == "completed" and len(saved.time) in WHOLE
     assert (tmp_path / "run.h5").stat().st_size == 0
 
 
@@ -164,7 +167,7 @@ def test_a_test_that_is_over_stays_completed_when_the_packing_is_cut_short(
         code = {signal.SIGKILL: -signal.SIGKILL, signal.SIGTERM: 128 + signal.SIGTERM, signal.SIGINT: 130}[number]
         assert process.ends() == code
     run = halfreal.load_run(tmp_path / "run.h5")
-    assert (run.outcome, run.reason, len(run.time)) == ("completed", "", 401)
+    assert (run.outcome, run.reason) == ("completed", "") and len(run.time) in WHOLE
     with h5py.File(tmp_path / "run.h5") as file:
         assert "live" in file, "it was packed before"
     left = list(tmp_path.glob(".*"))
@@ -187,7 +190,7 @@ def test_the_rigs_own_record_holds_all_of_a_session_far_longer_than_its_definiti
         assert run.outcome == "completed" and "not in the record" not in rig.said
     newest = column(record, "link.newest").astype(int)
     assert set(range(2, ticks + 2)) <= set(newest.tolist()), "a command is missing"
-    assert record.time[-1] == pytest.approx(ticks * 1e-4, abs=2e-4)
+    assert ticks * 1e-4 - 2e-4 <= record.time[-1] <= ticks * 1e-4 + BRAKING + 2e-4
 
 
 def test_rows_that_the_rigs_own_record_lacks_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

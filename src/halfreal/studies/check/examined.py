@@ -16,13 +16,10 @@ from ...kernels.loop import Loop
 from ...runs.adapted import Adapted, adapted
 from ...runs.build import build, plant
 from ...runs.continuous import delay_equation, has_delay_equation
-from ...runs.in_motion import trials_of
 from ...runs.loop_stability import LoopStability, cut_loop, loop_stability
-from ...runs.margins_in_motion import is_lost
 from ...runs.peaks import Peaks, peaks_of
 from ...runs.rehearse import Progress, rehearse
 from ...runs.run import DelayEquation, Run
-from ...runs.start_from_rest import comes_to_rest
 from ...runs.validity import ADAPTS, is_nonlinear
 from ...stability.open_loop import answer
 from ..uncertainty.uncertainty import UncertaintyStudy, study_uncertainty
@@ -76,11 +73,14 @@ class Examined:
         stable = [one.linearisation.stable for one in self.adapted]
         if not stable or not stable[-1] or stable != sorted(stable) or not self.adapted[-1].moved:
             return False  # what it learns must not make the loop unstable again
+        from ...runs.in_motion import trials_of
+        from ...runs.margins_in_motion import is_lost
+        from ...runs.start_from_rest import comes_to_rest
+        from .motion import promised
+
         trials, lag = trials_of(self.definition, self.stability), self.stability.rig_lag
         if not trials.repeatable:
             return False
-        from .motion import promised
-
         promises = promised(self.definition, lag or self.definition.timing.step)
         changes = [(0.0, 1.0), *((delay, gain) for _, delay, gain in promises)]
         tried = (trials.attempt(delay=delay, gain=gain) for delay, gain in changes)
