@@ -12,7 +12,9 @@ import numpy as np
 from halfreal.kernels.loop import Loop
 
 SOURCE = Path(__file__).with_name("loop.c")
-COMMAND = ("gcc", "-O2", "-shared", "-fPIC")
+COMPILER = "gcc"
+LEVELS = {"-O2": ("-O2",), "-O3 -march=native": ("-O3", "-march=native", "-ffp-contract=off")}
+"""Ways to compile it, by the names of their rows; without contraction, as ours, so that results can be compared."""
 FIELDS = {
     "excitation.virtual": ("amplitude", "ramp", "omega", "phase"),
     "virtual": ("transition", "earlier", "later", "outputs", "direct"),
@@ -30,9 +32,9 @@ EVENT_ROOM = 4096
 class CLoop:
     """The C loop of one test; ``run`` starts from rest."""
 
-    def __init__(self, loop: Loop, folder: Path) -> None:
-        library = folder / "loop.so"
-        subprocess.run([*COMMAND, "-o", library, SOURCE, "-lm"], check=True)
+    def __init__(self, loop: Loop, folder: Path, level: str = "-O2") -> None:
+        library = folder / f"loop{''.join(level.split())}.so"
+        subprocess.run([COMPILER, *LEVELS[level], "-shared", "-fPIC", "-o", library, SOURCE, "-lm"], check=True)
         self._library = ctypes.CDLL(str(library))
         values = [np.ravel(loop.parameter(block)[field]) for block, fields in FIELDS.items() for field in fields]
         self._parameters = np.concatenate([[loop.dt], *values])
@@ -58,4 +60,4 @@ class CLoop:
 
 
 def compiler_present() -> bool:
-    return shutil.which(COMMAND[0]) is not None
+    return shutil.which(COMPILER) is not None
